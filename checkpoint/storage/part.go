@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/statebridge/statebridge/fault"
 )
@@ -74,7 +73,7 @@ func within(name string, off int64, n int, size int64) error {
 // ReadAll reads a whole file of at most limit bytes.
 func ReadAll(ctx context.Context, f File, limit int64) ([]byte, error) {
 	if f.Size() > limit {
-		return nil, fmt.Errorf("%s: %d bytes, at most %d are read at once", f.Name(), f.Size(), limit)
+		return nil, fault.Unsupported(f.Name(), -1, "file of %d bytes, at most %d are read at once", f.Size(), limit)
 	}
 	b := make([]byte, f.Size())
 	if err := f.ReadAt(ctx, b, 0); err != nil {
