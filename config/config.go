@@ -1,0 +1,102 @@
+package config
+
+import "time"
+
+// Config is the whole file. Tags are the single source of what JSON Schema, environment and decoder know of a member:
+// yaml its name, doc its meaning, default its value when absent, enum its choices, min and max its bounds.
+type Config struct {
+	NATS      NATS       `yaml:"nats" doc:"The NATS server that carries the changes."`
+	Source    Source     `yaml:"source" doc:"The job whose snapshots are followed." required:"true"`
+	Consumers []Consumer `yaml:"consumers" doc:"The states that are published, one entry each." required:"true"`
+	Sinks     []Sink     `yaml:"sinks" doc:"The targets that are kept equal to the newest snapshot. Without any, changes are published only."`
+	DataDir   string     `yaml:"data_dir" default:"./statebridge-data" doc:"The only directory that is written: embedded server, pins, spill files, SQLite database of the demo."`
+	Log       Log        `yaml:"log" doc:"Logging, to standard error."`
+}
+
+// NATS says which server is used, and how.
+type NATS struct {
+	URL          Secret        `yaml:"url" doc:"Servers, separated by commas (nats, tls, ws, wss). Empty: a server inside the process, stored in data_dir."`
+	URLFile      string        `yaml:"url_file" doc:"File that holds url."`
+	Prefix       string        `yaml:"prefix" default:"statebridge" doc:"First token of every subject, and of the names of streams and buckets."`
+	Creds        string        `yaml:"creds" doc:"Credentials file (JWT and seed)."`
+	User         string        `yaml:"user" doc:"User name."`
+	Password     Secret        `yaml:"password" doc:"Password of user."`
+	PasswordFile string        `yaml:"password_file" doc:"File that holds password."`
+	NKey         string        `yaml:"nkey" doc:"File that holds the seed of an NKey."`
+	TLS          TLS           `yaml:"tls" doc:"TLS towards the server."`
+	Listen       string        `yaml:"listen" doc:"Loopback host:port on which the embedded server takes outside subscribers. Empty: none."`
+	Keep         time.Duration `yaml:"keep" default:"24h" doc:"How long an epoch stays in the stream after every sink has applied it."`
+}
+
+// TLS names files in PEM.
+type TLS struct {
+	CA   string `yaml:"ca" doc:"Certificates that the server's must chain to. Empty: those of the system."`
+	Cert string `yaml:"cert" doc:"Client certificate."`
+	Key  string `yaml:"key" doc:"Key of the client certificate."`
+}
+
+// Source is one followed job.
+type Source struct {
+	Name       string `yaml:"name" doc:"Name of the source on the wire and in logs." required:"true"`
+	Flink      Flink  `yaml:"flink" doc:"A Flink job." required:"true"`
+	Partitions int    `yaml:"partitions" default:"4" min:"1" max:"1024" doc:"Ranges of key groups that are published side by side; order is kept inside each."`
+}
+
+// Flink says where a job leaves its snapshots.
+type Flink struct {
+	Checkpoints string        `yaml:"checkpoints" doc:"The job's state.checkpoints.dir, or the directory of one job in it: a path or a file: URI." required:"true"`
+	Job         string        `yaml:"job" doc:"Id of the job, where the directory holds several. Empty: the one with the newest checkpoint."`
+	REST        string        `yaml:"rest" doc:"Address of the JobManager's REST API (http, https), asked for completed checkpoints. Empty: the directory alone is watched."`
+	PathMap     []string      `yaml:"path_map" doc:"FROM=TO: a file that the metadata names under FROM is read under TO. The first that fits counts."`
+	Poll        time.Duration `yaml:"poll" default:"1s" doc:"How often to look for a new snapshot."`
+}
+
+// Consumer is one published state.
+type Consumer struct {
+	Name     string  `yaml:"name" doc:"Name of the consumer; a sink's table is named after it." required:"true"`
+	Operator string  `yaml:"operator" doc:"Operator that holds the state: its uid, name or id." required:"true"`
+	State    string  `yaml:"state" doc:"Name of the state, as the job registered it." required:"true"`
+	Columns  Columns `yaml:"columns" doc:"Columns in order: name to path (key, key.f0, namespace.start, map_key, value, value.name, ttl_ts). Absent: taken from the state's schema."`
+}
+
+// Columns keeps the order of the file.
+type Columns []Column
+
+// Column is one column and where its value comes from.
+type Column struct{ Name, Path string }
+
+// Sink is one target; exactly one of the pointers is set.
+type Sink struct {
+	Name      string    `yaml:"name" doc:"Name of the sink; its progress is kept under it." required:"true"`
+	Consumers []string  `yaml:"consumers" doc:"Consumers that it mirrors." required:"true"`
+	Postgres  *Postgres `yaml:"postgres" doc:"A PostgreSQL database." oneof:"target"`
+	Redis     *Redis    `yaml:"redis" doc:"A Redis server or cluster." oneof:"target"`
+	SQLite    *SQLite   `yaml:"sqlite" doc:"A SQLite file." oneof:"target"`
+}
+
+// Postgres is a database.
+type Postgres struct {
+	URL     Secret `yaml:"url" doc:"Connection string (postgres, postgresql); TLS is set by its sslmode and sslrootcert parameters."`
+	URLFile string `yaml:"url_file" doc:"File that holds url."`
+	Schema  string `yaml:"schema" default:"public" doc:"Schema of the mirrored tables."`
+}
+
+// Redis is a server or cluster.
+type Redis struct {
+	URL      Secret `yaml:"url" doc:"Address (redis, rediss, unix), with user, password and database number."`
+	URLFile  string `yaml:"url_file" doc:"File that holds url."`
+	Key      string `yaml:"key" doc:"Template of a row's key, columns in braces: accounts:{id}. Empty: the consumer's name, a colon, and the key columns."`
+	Encoding string `yaml:"encoding" default:"hash" enum:"hash,json,string" doc:"A row as a hash with a field for each column, as one JSON string, or as the bare value of its only column beside the key."`
+	TLS      TLS    `yaml:"tls" doc:"TLS towards the server, with a rediss address."`
+}
+
+// SQLite is a database in a file.
+type SQLite struct {
+	Path string `yaml:"path" doc:"The database file; created when absent." required:"true"`
+}
+
+// Log is where and how much to log.
+type Log struct {
+	Level  string `yaml:"level" default:"info" enum:"debug,info,warn,error" doc:"Least level that is logged."`
+	Format string `yaml:"format" default:"text" enum:"text,json" doc:"Form of a log line."`
+}

@@ -1,0 +1,157 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+func (c *Config) validateSinks(f *faults) {
+	names, tables := map[string]int{}, map[string]string{}
+	for i := range c.Sinks {
+		s, path := &c.Sinks[i], index("sinks", i)
+		checkName(s.Name, path+".name", f)
+		if first, ok := names[s.Name]; ok && s.Name != "" {
+			f.add(path+".name", "is already the name of sinks[%d]", first)
+		} else {
+			names[s.Name] = i
+		}
+		c.validateMirrored(s, path, f)
+		s.validateTarget(path, f)
+		for j, name := range s.Consumers {
+			key := s.table(name)
+			if first, ok := tables[key]; ok && key != "" && !within(first, path) {
+				f.add(index(path+".consumers", j), "is written to the same place as by %s", first)
+			} else {
+				tables[key] = index(path+".consumers", j)
+			}
+		}
+	}
+}
+
+// validateMirrored checks a sink's list of consumers.
+func (c *Config) validateMirrored(s *Sink, path string, f *faults) {
+	for j, name := range s.Consumers {
+		p := index(path+".consumers", j)
+		switch {
+		case f.has("consumers"): // what could not be read has no names
+		case !slices.ContainsFunc(c.Consumers, func(d Consumer) bool { return d.Name == name }):
+			f.add(p, "names no consumer: %q", name)
+		case slices.Index(s.Consumers, name) < j:
+			f.add(p, "is listed twice: %q", name)
+		}
+	}
+	if s.Redis != nil {
+		c.validateKey(s, path+".redis.key", f)
+	}
+}
+
+func (s *Sink) validateTarget(path string, f *faults) {
+	targets := 0
+	if s.Postgres != nil {
+		targets++
+		s.Postgres.validate(path+".postgres", f)
+	}
+	if s.Redis != nil {
+		targets++
+		s.Redis.validate(path+".redis", f)
+	}
+	if s.SQLite != nil {
+		targets++
+		s.validateFoldedNames(path, f)
+	}
+	if targets != 1 {
+		f.add(path, "needs exactly one of postgres, redis, sqlite; it has %d", targets)
+	}
+}
+
+// table names what a consumer's rows are written to: "" where another consumer's rows may lie beside them.
+func (s *Sink) table(consumer string) string {
+	switch {
+	case s.Postgres != nil && s.Postgres.URL != "":
+		return strings.Join([]string{"postgres", s.Postgres.URL.Reveal(), s.Postgres.Schema, consumer}, "\x00")
+	case s.Redis != nil && s.Redis.URL != "" && s.Redis.Key != "":
+		return strings.Join([]string{"redis", s.Redis.URL.Reveal(), s.Redis.Key}, "\x00")
+	case s.Redis != nil && s.Redis.URL != "":
+		return strings.Join([]string{"redis", s.Redis.URL.Reveal(), consumer}, "\x00")
+	case s.SQLite != nil && s.SQLite.Path != "":
+		return strings.Join([]string{"sqlite", s.SQLite.Path, strings.ToLower(consumer)}, "\x00")
+	}
+	return ""
+}
+
+func (p *Postgres) validate(path string, f *faults) {
+	checkServer(p.URL, p.URLFile, path+".url", f, "postgres", "postgresql")
+	checkName(p.Schema, path+".schema", f)
+}
+
+func (r *Redis) validate(path string, f *faults) {
+	checkServer(r.URL, r.URLFile, path+".url", f, "redis", "rediss", "unix")
+	r.TLS.validate(path+".tls", f)
+	if r.TLS != (TLS{}) && r.URL != "" && !strings.HasPrefix(r.URL.Reveal(), "rediss:") {
+		f.add(path+".tls", "needs a rediss:// address")
+	}
+}
+
+func checkServer(u Secret, file, path string, f *faults, schemes ...string) {
+	switch {
+	case u != "":
+		checkURL(u.Reveal(), path, f, schemes...)
+	case file == "":
+		f.add(path, "is required")
+	}
+}
+
+// validateFoldedNames: SQLite takes Orders and orders for the same table.
+func (s *Sink) validateFoldedNames(path string, f *faults) {
+	for j, name := range s.Consumers {
+		if slices.ContainsFunc(s.Consumers[:j], func(o string) bool { return o != name && strings.EqualFold(o, name) }) {
+			f.add(index(path+".consumers", j), "differs from another only in case, which SQLite ignores: %q", name)
+		}
+	}
+}
+
+// validateKey checks a key template: its braces, its columns where they are known, and that no two consumers share it.
+func (c *Config) validateKey(s *Sink, path string, f *faults) {
+	if s.Redis.Key == "" {
+		return
+	}
+	columns, ok := templateColumns(s.Redis.Key)
+	switch {
+	case !ok:
+		f.add(path, "has a brace without its other one, or nothing between two")
+		return
+	case len(columns) == 0:
+		f.add(path, "names no column in braces, so that all rows would have one key")
+		return
+	case len(s.Consumers) > 1:
+		f.add(path, "would give rows of several consumers one key; leave it empty, or give each consumer a sink of its own")
+	}
+	for _, consumer := range c.Consumers {
+		if !slices.Contains(s.Consumers, consumer.Name) || len(consumer.Columns) == 0 {
+			continue
+		}
+		for _, name := range columns {
+			if !slices.ContainsFunc(consumer.Columns, func(col Column) bool { return col.Name == name }) {
+				f.add(path, "names the column %q, which consumer %q does not have", name, consumer.Name)
+			}
+		}
+	}
+}
+
+// templateColumns gives the names in braces of a key template.
+func templateColumns(template string) ([]string, bool) {
+	var names []string
+	for template != "" {
+		i := strings.IndexAny(template, "{}")
+		if i < 0 {
+			break
+		}
+		end := strings.IndexAny(template[i+1:], "{}")
+		if template[i] == '}' || end <= 0 || template[i+1+end] == '{' {
+			return nil, false
+		}
+		names = append(names, template[i+1:i+1+end])
+		template = template[i+1+end+1:]
+	}
+	return names, true
+}
