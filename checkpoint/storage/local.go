@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/statebridge/statebridge/fault"
 )
@@ -23,13 +24,13 @@ func (local) Open(ctx context.Context, uri string) (File, error) {
 		return nil, err
 	}
 	if fi, err := os.Stat(path); err != nil {
-		return nil, err
+		return nil, notExist(err)
 	} else if !fi.Mode().IsRegular() { // opening a pipe would wait for a writer
 		return nil, fmt.Errorf("%s: not a regular file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, notExist(err)
 	}
 	fi, err := f.Stat()
 	if err != nil {
@@ -45,7 +46,7 @@ func (local) Stat(ctx context.Context, uri string) (Info, error) {
 	}
 	fi, err := os.Stat(path)
 	if err != nil {
-		return Info{}, err
+		return Info{}, notExist(err)
 	}
 	_, name := Split(uri)
 	return info(uri, name, fi), nil
@@ -58,7 +59,7 @@ func (local) List(ctx context.Context, uri string) ([]Info, error) {
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil, err
+		return nil, notExist(err)
 	}
 	infos := make([]Info, 0, len(entries))
 	for _, e := range entries {
@@ -72,6 +73,14 @@ func (local) List(ctx context.Context, uri string) ([]Info, error) {
 		infos = append(infos, info(Join(uri, e.Name()), e.Name(), fi))
 	}
 	return infos, nil
+}
+
+// notExist lets a path through a file that is no directory count as one that does not exist.
+func notExist(err error) error {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	}
+	return err
 }
 
 func localPath(ctx context.Context, uri string) (string, error) {
