@@ -1,0 +1,69 @@
+package statebridge.bank;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+
+/** Operations go on and on; checkpoints are taken meanwhile, and the oldest are deleted; at last all is still and one more is taken. */
+final class Moving {
+    private final Options options;
+    private volatile boolean paused;
+    private volatile boolean stopped;
+
+    Moving(Options options) {
+        this.options = options;
+    }
+
+    void run() throws Exception {
+        try (Cluster cluster = new Cluster(options)) {
+            cluster.submit(Main.bank(options), options);
+            if (options.flag("stdin", false)) {
+                Thread reader = new Thread(() -> obey(cluster), "stdin");
+                reader.setDaemon(true);
+                reader.start();
+            }
+            Scenario scenario = new Scenario(options, cluster);
+            operate(cluster, scenario);
+            Control.drain();
+            cluster.checkpoint();
+            Main.savepoint(options, cluster, scenario);
+            cluster.cancel();
+            scenario.discover();
+            scenario.write();
+        }
+    }
+
+    private void operate(Cluster cluster, Scenario scenario) throws Exception {
+        double position = Control.drain();
+        Control.allow((long) (position += options.number("accounts", 1000)));
+        long start = System.nanoTime();
+        long last = start;
+        while (!stopped && System.nanoTime() - start < options.number("seconds", 10) * 1_000_000_000L) {
+            Thread.sleep(10);
+            long now = System.nanoTime();
+            if (!paused) {
+                position += (now - last) / 1e9 * options.number("rate", 500);
+                Control.allow((long) position);
+            }
+            last = now;
+            scenario.discover();
+            cluster.failIfEnded();
+        }
+    }
+
+    private void obey(Cluster cluster) {
+        try (var in = new BufferedReader(new InputStreamReader(System.in))) {
+            for (String line; (line = in.readLine()) != null; ) {
+                switch (line.trim()) {
+                    case "pause" -> paused = true;
+                    case "resume" -> paused = false;
+                    case "checkpoint" -> cluster.checkpoint();
+                    case "stop" -> stopped = true;
+                    default -> System.err.println("not understood: " + line);
+                }
+            }
+        } catch (Exception e) {
+            e.printStackTrace();
+        }
+        Runtime.getRuntime().halt(3); // whoever started us is gone
+    }
+}
