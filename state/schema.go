@@ -52,10 +52,20 @@ type Schema struct {
 }
 
 // Row is one row of a table, members as canonical JSON; nil where they do not apply. Its slices are valid until the
-// next use of the Row.
+// next use of the Row, which keeps its buffers: decoding into the same Row again and again allocates nothing.
 type Row struct {
 	KeyGroup                      int
 	Key, Namespace, MapKey, Value []byte
-	TTL                           int64 // ms of last access
+	TTL                           int64 // ms of last access; of a list the newest
 	HasTTL                        bool
+
+	keyBuf, namespaceBuf, mapKeyBuf, valueBuf []byte
+	reader                                    javaio.Reader
+}
+
+// resetKey forgets what the last key held; the value goes too, since a timer's stands in the key.
+func (row *Row) resetKey() {
+	row.KeyGroup = 0
+	row.Key, row.Namespace, row.MapKey, row.Value = nil, nil, nil, nil
+	row.TTL, row.HasTTL = 0, false
 }

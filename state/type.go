@@ -1,5 +1,7 @@
 package state
 
+import "strings"
+
 // TypeKind is the shape of a decoded value.
 type TypeKind uint8
 
@@ -53,4 +55,69 @@ type Type struct {
 type Field struct {
 	Name string
 	Type *Type
+}
+
+var kindNames = [...]string{
+	Raw: "raw", Any: "any", Null: "void", Bool: "bool", Int8: "int8", Int16: "int16", Int32: "int32", Int64: "int64",
+	Float32: "float32", Float64: "float64", Char: "char", String: "string", Bytes: "bytes", Decimal: "decimal", BigInt: "bigint",
+	Date: "date", Time: "time", DateTime: "datetime", Instant: "instant", UUID: "uuid", Enum: "enum", List: "list", Set: "set",
+	Map: "map", Tuple: "tuple", Object: "object", Either: "either", Window: "window", GlobalWindow: "global window",
+}
+
+func (k TypeKind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// String prints the type as a person reads it: map<string,list<int64>>.
+func (t *Type) String() string {
+	var b strings.Builder
+	t.write(&b)
+	return b.String()
+}
+
+func (t *Type) write(b *strings.Builder) {
+	switch t.Kind {
+	case Raw, Any, Enum:
+		b.WriteString(t.Kind.String())
+		if t.Class != "" {
+			b.WriteString(" " + t.Class)
+		}
+		return
+	case Object:
+		b.WriteString(t.Class)
+	default:
+		b.WriteString(t.Kind.String())
+	}
+	if t.Fields != nil {
+		t.writeFields(b)
+		return
+	}
+	t.writeParts(b)
+}
+
+func (t *Type) writeFields(b *strings.Builder) {
+	for i, f := range t.Fields {
+		b.WriteString([2]string{"(", ", "}[min(i, 1)])
+		if t.Kind == Object {
+			b.WriteString(f.Name + " ")
+		}
+		f.Type.write(b)
+	}
+	b.WriteString(")")
+}
+
+func (t *Type) writeParts(b *strings.Builder) {
+	if t.Elem == nil {
+		return
+	}
+	b.WriteString("<")
+	if t.Key != nil {
+		t.Key.write(b)
+		b.WriteString(",")
+	}
+	t.Elem.write(b)
+	b.WriteString(">")
 }

@@ -1,0 +1,143 @@
+package state
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"github.com/statebridge/statebridge/state/javaio"
+)
+
+// prefixLen is the width of the key group in composite keys.
+func (s *Schema) prefixLen() int {
+	if s.MaxParallelism > 128 {
+		return 2
+	}
+	return 1
+}
+
+// ambiguous says whether the lengths of key and namespace stand in composite keys.
+func (s *Schema) ambiguous() bool {
+	return s.Key.FixedLen() < 0 && s.Namespace.FixedLen() < 0
+}
+
+// void says whether the namespace is of no meaning and left out of rows.
+func (s *Schema) void() bool {
+	return s.Namespace == nil || s.Namespace.Type().Kind == Null
+}
+
+// DecodeKey reads a composite key into row: its key group, key, namespace and the user key of a map; of a timer also its
+// timestamp, as the value. State without keys has the map key of a broadcast state only.
+func (s *Schema) DecodeKey(row *Row, key []byte) error {
+	row.resetKey()
+	r := &row.reader
+	r.Reset(s.Name, 0, key)
+	switch {
+	case s.Key == nil:
+		s.decodeMapKey(row, r)
+	case s.Key.Type().Kind == Raw:
+		s.decodeGroup(row, r)
+		row.Key = appendRaw(row.keyBuf[:0], r.Rest(), s.Key.Type().Class, s.Key.Type().Why)
+		row.keyBuf = row.Key
+		return s.keyFault(r.Err())
+	case s.Kind == KindTimer:
+		s.decodeGroup(row, r)
+		row.valueBuf = appendTimestampKey(row.valueBuf[:0], r)
+		row.Value = row.valueBuf
+		s.decodeParts(row, r, false)
+	default:
+		s.decodeGroup(row, r)
+		s.decodeParts(row, r, s.ambiguous())
+		s.decodeMapKey(row, r)
+	}
+	r.End()
+	return s.keyFault(r.Err())
+}
+
+func (s *Schema) keyFault(err error) error {
+	if err != nil {
+		return fmt.Errorf("state %q: key: %w", s.Name, err)
+	}
+	return nil
+}
+
+func (s *Schema) decodeGroup(row *Row, r *javaio.Reader) {
+	if s.prefixLen() == 1 {
+		row.KeyGroup = int(r.Uint8())
+		return
+	}
+	row.KeyGroup = int(r.Uint16())
+}
+
+func (s *Schema) decodeParts(row *Row, r *javaio.Reader, suffixes bool) {
+	before := r.Len()
+	row.keyBuf = s.Key.AppendJSON(row.keyBuf[:0], r)
+	row.Key = row.keyBuf
+	if suffixes {
+		checkSuffix(r, before-r.Len())
+	}
+	before = r.Len()
+	if s.void() {
+		s.Namespace.Skip(r)
+	} else {
+		row.namespaceBuf = s.Namespace.AppendJSON(row.namespaceBuf[:0], r)
+		row.Namespace = row.namespaceBuf
+	}
+	if suffixes {
+		checkSuffix(r, before-r.Len())
+	}
+}
+
+func (s *Schema) decodeMapKey(row *Row, r *javaio.Reader) {
+	if s.MapKey == nil || r.Err() != nil {
+		return
+	}
+	row.mapKeyBuf = appendFramed(row.mapKeyBuf[:0], s.MapKey, r)
+	row.MapKey = row.mapKeyBuf
+}
+
+// checkSuffix reads the length that stands behind a part of n bytes.
+func checkSuffix(r *javaio.Reader, n int) {
+	for v := n; ; v >>= 8 {
+		if b := r.Uint8(); r.Err() == nil && b != byte(v) {
+			r.Fail("the length behind a part of %d bytes has byte %#x", n, b)
+		}
+		if v < 1<<8 {
+			return
+		}
+	}
+}
+
+// appendTimestampKey reads the timestamp of a timer: its sign is flipped, so that bytes sort as numbers do.
+func appendTimestampKey(dst []byte, r *javaio.Reader) []byte {
+	return strconv.AppendInt(dst, int64(uint64(r.Int64())^1<<63), 10)
+}
+
+// AppendKey appends the composite key of serialized parts: the group, the key, the namespace and a map's user key, with
+// the lengths between them where they are ambiguous. The parts of a timer (its element, whole or split in order) follow
+// the key group as they are.
+func (s *Schema) AppendKey(dst []byte, keyGroup int, key, namespace, userKey []byte) []byte {
+	if s.prefixLen() == 2 {
+		dst = binary.BigEndian.AppendUint16(dst, uint16(keyGroup))
+	} else {
+		dst = append(dst, byte(keyGroup))
+	}
+	suffixes := s.Kind != KindTimer && s.ambiguous()
+	dst = append(dst, key...)
+	if suffixes {
+		dst = appendSuffix(dst, len(key))
+	}
+	dst = append(dst, namespace...)
+	if suffixes {
+		dst = appendSuffix(dst, len(namespace))
+	}
+	return append(dst, userKey...)
+}
+
+// appendSuffix appends n low byte first, in as many bytes as it needs.
+func appendSuffix(dst []byte, n int) []byte {
+	for ; n >= 1<<8; n >>= 8 {
+		dst = append(dst, byte(n))
+	}
+	return append(dst, byte(n))
+}

@@ -1,0 +1,229 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/statebridge/statebridge/state/javaio"
+)
+
+// The flags byte before a POJO says which class its fields are of.
+const (
+	pojoNull       = 1 // nothing follows
+	pojoExact      = 2 // the declared class: per field a byte that is 1 for null, then the value
+	pojoSubclass   = 4 // a class name, then what that class's serializer wrote
+	pojoRegistered = 8 // a byte that numbers a registered subclass, then what its serializer wrote
+)
+
+// An objectCodec reads a POJO or a Java record.
+type objectCodec struct {
+	typ        Type
+	fields     []objectField
+	sorted     bool // fields are stored in order of their names
+	registered []subclass
+	others     map[string]*subclass // by class name
+	class      []byte               // `"$class":"…",`, where others may stand in its place; else nil
+}
+
+type objectField struct {
+	member []byte // `"name":`
+	codec  Codec
+	order  int // its place by name
+}
+
+type subclass struct {
+	tag   []byte // `"$class":"…",`
+	codec Codec
+}
+
+// readPojo reads the class, its fields, and the subclasses that the job registered or met.
+func readPojo(p *snapshots, class string, version int32) Codec {
+	p.checkVersion(class, version, 2, 2)
+	c := &objectCodec{typ: Type{Kind: Object, Class: p.r.UTF(), Nullable: true}, others: map[string]*subclass{}}
+	p.optionalMap(nil, func(name string, present bool) { c.field(name, p.optional(present, name)) })
+	p.optionalMap(nil, func(name string, present bool) {
+		c.registered = append(c.registered, c.subclass(name, p.optional(present, name)))
+	})
+	p.optionalMap(nil, func(name string, present bool) {
+		s := c.subclass(name, p.optional(present, name))
+		c.others[name] = &s
+	})
+	if p.r.Err() != nil {
+		return broken
+	}
+	c.arrange()
+	return c
+}
+
+// optional reads the framed snapshot of a map entry, if it is there.
+func (p *snapshots) optional(present bool, name string) Codec {
+	if !present {
+		return newRaw(name, "its serializer is not in the snapshot")
+	}
+	return p.framed(p.versioned)
+}
+
+func (c *objectCodec) field(name string, codec Codec) {
+	t := *codec.Type()
+	t.Nullable = true
+	c.typ.Fields = append(c.typ.Fields, Field{name, &t})
+	c.fields = append(c.fields, objectField{member: append(appendQuoted(nil, name), ':'), codec: codec})
+}
+
+func (c *objectCodec) subclass(name string, codec Codec) subclass {
+	c.typ.Subclasses = append(c.typ.Subclasses, codec.Type())
+	return subclass{classMember(name), codec}
+}
+
+func classMember(name string) []byte {
+	return append(appendQuoted([]byte(`"$class":`), name), ',')
+}
+
+// arrange works out where each field stands by name.
+func (c *objectCodec) arrange() {
+	byName := make([]int, len(c.fields))
+	for i := range byName {
+		byName[i] = i
+	}
+	slices.SortStableFunc(byName, func(a, b int) int { return cmp.Compare(c.typ.Fields[a].Name, c.typ.Fields[b].Name) })
+	c.sorted = slices.IsSorted(byName)
+	for place, i := range byName {
+		c.fields[i].order = place
+	}
+	if len(c.typ.Subclasses) > 0 {
+		c.class = classMember(c.typ.Class)
+	}
+}
+
+func (c *objectCodec) Type() *Type   { return &c.typ }
+func (c *objectCodec) FixedLen() int { return -1 }
+
+func (c *objectCodec) Skip(r *javaio.Reader) {
+	switch flags := r.Uint8(); {
+	case r.Err() != nil || flags&pojoNull != 0:
+	case flags&(pojoSubclass|pojoRegistered) != 0:
+		if s := c.stored(flags, r); s != nil {
+			s.codec.Skip(r)
+		}
+	default:
+		for i := range c.fields {
+			if !r.Bool() {
+				c.fields[i].codec.Skip(r)
+			}
+			if r.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+func (c *objectCodec) AppendJSON(dst []byte, r *javaio.Reader) []byte {
+	flags := r.Uint8()
+	switch {
+	case r.Err() != nil || flags&pojoNull != 0:
+		return appendNull(dst)
+	case flags&(pojoSubclass|pojoRegistered) == 0:
+		return c.appendFields(append(append(dst, '{'), c.class...), r)
+	}
+	s := c.stored(flags, r)
+	if s == nil {
+		return appendNull(dst)
+	}
+	return s.appendJSON(dst, r)
+}
+
+// stored reads which subclass follows; nil with a fault in r when it is not known.
+func (c *objectCodec) stored(flags byte, r *javaio.Reader) *subclass {
+	if flags&pojoSubclass == 0 {
+		tag := int(r.Uint8())
+		if tag >= len(c.registered) {
+			r.Fail("registered subclass %d of %s, which has %d", tag, c.typ.Class, len(c.registered))
+			return nil
+		}
+		return &c.registered[tag]
+	}
+	name := r.Take(int(r.Uint16()))
+	s := c.others[string(name)]
+	if s == nil && r.Err() == nil {
+		r.Unsupported("class %s, a subclass of %s that is not in the snapshot", name, c.typ.Class)
+	}
+	return s
+}
+
+// appendJSON puts "$class" first among the members of what the subclass's serializer gives.
+func (s *subclass) appendJSON(dst []byte, r *javaio.Reader) []byte {
+	if o, ok := s.codec.(*objectCodec); ok {
+		return o.appendAs(dst, s.tag, r)
+	}
+	dst = append(append(dst, '{'), s.tag...)
+	dst = append(dst, `"$value":`...)
+	return append(s.codec.AppendJSON(dst, r), '}')
+}
+
+// appendAs prints the object under a tag of the caller's, unless the bytes name yet another class.
+func (c *objectCodec) appendAs(dst, tag []byte, r *javaio.Reader) []byte {
+	flags := r.Rest()
+	if len(flags) > 0 && flags[0]&(pojoNull|pojoSubclass|pojoRegistered) == 0 {
+		r.Skip(1)
+		return c.appendFields(append(append(dst, '{'), tag...), r)
+	}
+	return c.AppendJSON(dst, r)
+}
+
+// appendFields appends the members and the closing brace; dst ends in an opening brace or a comma.
+func (c *objectCodec) appendFields(dst []byte, r *javaio.Reader) []byte {
+	if !c.sorted {
+		return c.appendUnsorted(dst, r)
+	}
+	for i := range c.fields {
+		dst = append(c.appendField(dst, &c.fields[i], r), ',')
+		if r.Err() != nil {
+			break
+		}
+	}
+	return closeObject(dst)
+}
+
+func (c *objectCodec) appendField(dst []byte, f *objectField, r *javaio.Reader) []byte {
+	dst = append(dst, f.member...)
+	if r.Bool() {
+		return appendNull(dst)
+	}
+	return f.codec.AppendJSON(dst, r)
+}
+
+// closeObject puts the closing brace in the place of a last comma.
+func closeObject(dst []byte) []byte {
+	if dst[len(dst)-1] == ',' {
+		dst = dst[:len(dst)-1]
+	}
+	return append(dst, '}')
+}
+
+// appendUnsorted reads the fields as they are stored and then puts them in order: a POJO whose class gained fields keeps
+// the old ones in front.
+func (c *objectCodec) appendUnsorted(dst []byte, r *javaio.Reader) []byte {
+	var few [32]span
+	spans := few[:]
+	if len(c.fields) > len(few) {
+		spans = make([]span, len(c.fields))
+	}
+	start := len(dst)
+	for i := range c.fields {
+		f := &c.fields[i]
+		at := len(dst)
+		dst = append(c.appendField(dst, f, r), ',')
+		spans[f.order] = span{at, len(dst)}
+		if r.Err() != nil {
+			return closeObject(dst)
+		}
+	}
+	end := len(dst)
+	for _, s := range spans[:len(c.fields)] {
+		dst = append(dst, dst[s.start:s.end]...)
+	}
+	n := copy(dst[start:], dst[end:])
+	return closeObject(dst[:start+n])
+}
+
+type span struct{ start, end int }

@@ -1,0 +1,78 @@
+package state
+
+const (
+	base    = "org.apache.flink.api.common.typeutils.base."
+	arrays  = base + "array."
+	runtime = "org.apache.flink.api.java.typeutils.runtime."
+	windows = "org.apache.flink.streaming.api.windowing.windows."
+	table   = "org.apache.flink.table.runtime.typeutils."
+)
+
+// snapshotReaders holds the snapshot classes that can be read, by shortClass. It is filled once, at init, since the
+// readers refer back to it.
+var snapshotReaders map[string]snapshotReader
+
+func init() {
+	snapshotReaders = map[string]snapshotReader{
+		"org.apache.flink.runtime.state.VoidNamespaceSerializer":                 simple(voidNamespaceCodec),
+		windows + "TimeWindow$Serializer":                                        simple(timeWindowCodec),
+		windows + "GlobalWindow$Serializer":                                      simple(globalWindowCodec),
+		"org.apache.flink.table.runtime.operators.window.TimeWindow$Serializer":  simple(timeWindowCodec),
+		"org.apache.flink.table.runtime.operators.window.CountWindow$Serializer": simple(countWindowCodec),
+		"org.apache.flink.streaming.api.operators.TimerSerializerSnapshot":       composite(2, newTimer),
+		"org.apache.flink.runtime.state.ttl.TtlStateFactory":                     composite(2, newTTL),
+		"org.apache.flink.runtime.state.v2.ttl.TtlStateFactory":                  composite(2, newTTL),
+		"org.apache.flink.runtime.state.ttl.TtlAwareSerializerSnapshot":          readTTLAware,
+		"org.apache.flink.runtime.state.ArrayListSerializerSnapshot":             composite(1, newList),
+		base + "ListSerializerSnapshot":                                          composite(1, newList),
+		base + "SetSerializerSnapshot":                                           composite(1, newSet),
+		base + "MapSerializerSnapshot":                                           composite(2, newMap),
+		base + "GenericArraySerializerSnapshot":                                  readGenericArray,
+		base + "EnumSerializer":                                                  readEnum,
+		runtime + "NullableSerializer":                                           readNullable,
+		runtime + "TupleSerializerSnapshot":                                      readTuple,
+		runtime + "Tuple0SerializerSnapshot":                                     simple(tuple0Codec),
+		runtime + "RowSerializer":                                                readRow,
+		runtime + "JavaEitherSerializerSnapshot":                                 composite(2, newEither),
+		runtime + "PojoSerializerSnapshot":                                       readPojo,
+		runtime + "ValueSerializer":                                              readGenericType,
+		runtime + "CopyableValueSerializer":                                      readGenericType,
+		runtime + "kryo.KryoSerializerSnapshot":                                  readKryo,
+	}
+	for name, c := range basicSerializers {
+		snapshotReaders[base+name] = simple(c)
+	}
+	for name, c := range arraySerializers {
+		snapshotReaders[arrays+name] = simple(c)
+	}
+}
+
+// basicSerializers are those of package base without parts.
+var basicSerializers = map[string]Codec{
+	"BooleanSerializer": boolCodec, "BooleanValueSerializer": boolCodec,
+	"ByteSerializer": int8Codec, "ByteValueSerializer": int8Codec,
+	"ShortSerializer": int16Codec, "ShortValueSerializer": int16Codec,
+	"IntSerializer": int32Codec, "IntValueSerializer": int32Codec,
+	"LongSerializer": int64Codec, "LongValueSerializer": int64Codec,
+	"FloatSerializer": float32Codec, "FloatValueSerializer": float32Codec,
+	"DoubleSerializer": float64Codec, "DoubleValueSerializer": float64Codec,
+	"CharSerializer": charCodec, "CharValueSerializer": charCodec,
+	"StringSerializer": stringCodec, "StringValueSerializer": stringCodec,
+	"VoidSerializer": voidCodec,
+	"DateSerializer": dateCodec, "SqlDateSerializer": dateCodec, "SqlTimeSerializer": dateCodec,
+	"SqlTimestampSerializer": timestampCodec, "InstantSerializer": instantCodec,
+	"LocalDateSerializer": localDateCodec, "LocalTimeSerializer": localTimeCodec, "LocalDateTimeSerializer": localDateTimeCodec,
+	"BigIntSerializer": bigIntCodec, "BigDecSerializer": bigDecCodec,
+}
+
+var arraySerializers = map[string]Codec{
+	"BooleanPrimitiveArraySerializer": primitiveArray(boolCodec),
+	"ShortPrimitiveArraySerializer":   primitiveArray(int16Codec),
+	"IntPrimitiveArraySerializer":     primitiveArray(int32Codec),
+	"LongPrimitiveArraySerializer":    primitiveArray(int64Codec),
+	"FloatPrimitiveArraySerializer":   primitiveArray(float32Codec),
+	"DoublePrimitiveArraySerializer":  primitiveArray(float64Codec),
+	"CharPrimitiveArraySerializer":    primitiveArray(charCodec),
+	"BytePrimitiveArraySerializer":    bytesCodec,
+	"StringArraySerializer":           newList([]Codec{stringCodec}),
+}
