@@ -1,0 +1,47 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/statebridge/statebridge/checkpoint/rocksdb"
+	"github.com/statebridge/statebridge/state"
+)
+
+// database is a source that lies in a RocksDB or ForSt instance: a column family a state.
+type database struct{ db *rocksdb.DB }
+
+func (d *database) cursor(ctx context.Context, p *part, groups KeyGroups, lower, upper []byte) (Cursor, error) {
+	first, last := groups.bounds(p.schema.MaxParallelism)
+	if bytes.Compare(lower, first) < 0 {
+		lower = first
+	}
+	if upper == nil || last != nil && bytes.Compare(last, upper) < 0 {
+		upper = last
+	}
+	c, err := d.db.Cursor(ctx, p.schema.Name, lower, upper)
+	if err != nil {
+		return nil, err
+	}
+	return databaseCursor{c, p.schema}, nil
+}
+
+func (d *database) size(p *part) int64 {
+	var sum int64
+	for _, f := range d.db.Families() {
+		if f.Name != p.schema.Name {
+			continue
+		}
+		for _, file := range f.Files {
+			sum += int64(file.Size)
+		}
+	}
+	return sum
+}
+
+type databaseCursor struct {
+	*rocksdb.Cursor
+	schema *state.Schema
+}
+
+func (c databaseCursor) Schema() *state.Schema { return c.schema }

@@ -1,0 +1,154 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/statebridge/statebridge/checkpoint/flink"
+	"github.com/statebridge/statebridge/checkpoint/rocksdb"
+	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/fault"
+	"github.com/statebridge/statebridge/state"
+	"github.com/statebridge/statebridge/state/javaio"
+)
+
+const (
+	// openAtOnce bounds the subtasks whose heads are read side by side.
+	openAtOnce = 8
+	// maxMeta bounds the description of an incremental handle's states.
+	maxMeta = 256 << 20
+)
+
+// load opens the state of every subtask and sorts it into tables.
+func (o *Operator) load(ctx context.Context) ([]*Table, error) {
+	loaded := make([][]part, len(o.Subtasks))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(openAtOnce)
+	for i := range o.Subtasks {
+		g.Go(func() (err error) {
+			if loaded[i], err = o.openSubtask(gctx, &o.Subtasks[i]); err != nil {
+				return fmt.Errorf("subtask %d: %w", o.Subtasks[i].Index, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return o.assemble(slices.Concat(loaded...))
+}
+
+func (o *Operator) assemble(parts []part) ([]*Table, error) {
+	var tables []*Table
+	for _, p := range parts {
+		i := slices.IndexFunc(tables, func(t *Table) bool { return t.Name == p.schema.Name && t.Keyed() == keyed(p.schema.Kind) })
+		if i < 0 {
+			i = len(tables)
+			tables = append(tables, &Table{Operator: o, Name: p.schema.Name, Kind: p.schema.Kind, maxParallelism: o.MaxParallelism})
+		}
+		if err := tables[i].add(p); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range tables {
+		if err := t.settle(); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(tables, func(a, b *Table) int { return cmp.Compare(a.Name, b.Name) })
+	return tables, nil
+}
+
+func (o *Operator) openSubtask(ctx context.Context, s *flink.Subtask) ([]part, error) {
+	parts, err := o.openKeyed(ctx, s.ManagedKeyed)
+	if err != nil || s.ManagedOperator == nil {
+		return parts, err
+	}
+	more, err := o.openOperatorState(ctx, s.Index, s.ManagedOperator)
+	return append(parts, more...), err
+}
+
+func (o *Operator) stateOptions() state.Options {
+	return state.Options{Kryo5: o.snapshot.Metadata.Kryo5()}
+}
+
+func (o *Operator) openKeyed(ctx context.Context, h flink.KeyedHandle) ([]part, error) {
+	switch h := h.(type) {
+	case nil:
+		return nil, nil
+	case *flink.KeyGroupsHandle:
+		return o.openStream(ctx, h)
+	case *flink.IncrementalHandle:
+		return o.openDatabase(ctx, h)
+	case *flink.ChangelogHandle, *flink.ChangelogBytesHandle, *flink.ChangelogFilesHandle:
+		return nil, fault.Unsupported(o.snapshot.Location, -1, "state of the changelog backend is not read yet")
+	}
+	return nil, fault.Unsupported(o.snapshot.Location, -1, "state handle %T is not read", h)
+}
+
+func (o *Operator) openStream(ctx context.Context, h *flink.KeyGroupsHandle) ([]part, error) {
+	groups, err := flink.OpenKeyGroups(ctx, h, o.snapshot.resolver.Open, o.stateOptions(), o.MaxParallelism)
+	if err != nil {
+		return nil, err
+	}
+	src := &stream{groups: groups, dir: o.snapshot.options.TempDir, memory: o.snapshot.options.Memory}
+	return parts(groups.Meta().States, h.Range, src, o.MaxParallelism), nil
+}
+
+func (o *Operator) openDatabase(ctx context.Context, h *flink.IncrementalHandle) ([]part, error) {
+	meta, err := o.readMeta(ctx, h.Meta)
+	if err != nil {
+		return nil, err
+	}
+	db, err := rocksdb.Open(ctx, o.fileOpener(h), rocksdb.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return parts(meta.States, h.Range, &database{db: db}, o.MaxParallelism), nil
+}
+
+func parts(schemas []*state.Schema, r flink.KeyGroupRange, src source, maxParallelism int) []part {
+	var out []part
+	for id, s := range schemas {
+		s.MaxParallelism = maxParallelism
+		out = append(out, part{groups: KeyGroups(r), schema: s, source: src, id: id})
+	}
+	return out
+}
+
+func (o *Operator) readMeta(ctx context.Context, h *flink.StreamHandle) (*state.KeyedMeta, error) {
+	f, err := o.snapshot.resolver.Open(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := storage.ReadAll(ctx, f, maxMeta)
+	if err != nil {
+		return nil, err
+	}
+	r := javaio.NewReader(f.Name(), 0, b)
+	meta := state.ReadKeyedMeta(r, o.stateOptions())
+	r.End()
+	return meta, r.Err()
+}
+
+// fileOpener finds the files of a database by the names that the database gives them.
+func (o *Operator) fileOpener(h *flink.IncrementalHandle) rocksdb.Opener {
+	files := map[string]*flink.StreamHandle{}
+	for _, list := range [][]flink.NamedHandle{h.Private, h.Shared} {
+		for _, f := range list {
+			files[f.Name] = f.Stream
+		}
+	}
+	return func(ctx context.Context, name string) (storage.File, error) {
+		h, ok := files[name]
+		if !ok {
+			return nil, fault.Corrupt(o.snapshot.Location, 0, "the metadata has no file %s, which the database needs", name)
+		}
+		return o.snapshot.resolver.Open(ctx, h)
+	}
+}

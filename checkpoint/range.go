@@ -1,0 +1,44 @@
+package checkpoint
+
+import "fmt"
+
+// KeyGroups is a contiguous range of key groups, both ends included.
+type KeyGroups struct{ First, Last int }
+
+func (r KeyGroups) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
+
+// Overlaps says whether the two ranges share a key group.
+func (r KeyGroups) Overlaps(o KeyGroups) bool { return r.First <= o.Last && o.First <= r.Last }
+
+// Clip gives the part of r within o; it has no key group (First > Last) when they share none.
+func (r KeyGroups) Clip(o KeyGroups) KeyGroups {
+	return KeyGroups{max(r.First, o.First), min(r.Last, o.Last)}
+}
+
+// Partition gives range i of n: how Flink spreads maxParallelism key groups over n subtasks.
+func Partition(i, n, maxParallelism int) KeyGroups {
+	return KeyGroups{(i*maxParallelism + n - 1) / n, ((i+1)*maxParallelism - 1) / n}
+}
+
+// AllKeyGroups is the whole range.
+func AllKeyGroups(maxParallelism int) KeyGroups { return KeyGroups{0, maxParallelism - 1} }
+
+// prefix gives the key-group prefix of composite keys: one byte up to a max parallelism of 128, else two.
+func prefix(keyGroup, maxParallelism int) []byte {
+	if maxParallelism <= 128 {
+		return []byte{byte(keyGroup)}
+	}
+	return []byte{byte(keyGroup >> 8), byte(keyGroup)}
+}
+
+// bounds gives the composite keys between which the entries of r lie; a nil upper bound is open.
+func (r KeyGroups) bounds(maxParallelism int) (lower, upper []byte) {
+	limit := 1 << 8
+	if maxParallelism > 128 {
+		limit = 1 << 16
+	}
+	if r.Last+1 < limit {
+		upper = prefix(r.Last+1, maxParallelism)
+	}
+	return prefix(r.First, maxParallelism), upper
+}

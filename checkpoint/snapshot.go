@@ -1,0 +1,211 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"github.com/statebridge/statebridge/checkpoint/flink"
+	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/state"
+)
+
+// Options say how a snapshot is opened. The zero value reads local files.
+type Options struct {
+	Store   storage.Store // nil is the local disk
+	PathMap []string      // "FROM=TO": where addresses in the metadata that begin with FROM are to be looked for
+	TempDir string        // for sorting what a heap backend left unsorted; "" is the system's
+	Memory  int           // bytes to sort in, per open cursor; 0 is the sorter's default
+}
+
+// Snapshot is one checkpoint or savepoint. It reads files when they are needed, so it stays usable only as long as they
+// exist; Pins make sure that they do. A Snapshot is safe for several goroutines.
+type Snapshot struct {
+	Location string // address of the directory
+	Metadata *flink.Metadata
+
+	options   Options
+	resolver  *flink.Resolver
+	operators []*Operator
+}
+
+// maxMetadata bounds what is read of a metadata file, which can hold inlined state.
+const maxMetadata = 1 << 30
+
+// Open reads the metadata of the snapshot at location: the address of its directory, or of the _metadata file in it. An error wraps fs.ErrNotExist when there
+// is no such file, fault.ErrTruncated when it is still being written or cut short, fault.ErrCorrupt or fault.ErrUnsupported when it cannot be understood.
+func Open(ctx context.Context, location string, o Options) (*Snapshot, error) {
+	if o.Store == nil {
+		o.Store = storage.Local()
+	}
+	dir, file := split(location)
+	b, err := readWhole(ctx, o.Store, file, maxMetadata)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not a snapshot: %w%s", dir, err, hint(ctx, o.Store, dir))
+	}
+	if err != nil {
+		return nil, err
+	}
+	meta, err := flink.ReadMetadata(file, b)
+	if err != nil {
+		return nil, err
+	}
+	resolver, err := flink.NewResolver(o.Store, dir, o.PathMap)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{Location: dir, Metadata: meta, options: o, resolver: resolver}
+	for i := range meta.Operators {
+		s.operators = append(s.operators, &Operator{Operator: &meta.Operators[i], snapshot: s})
+	}
+	return s, nil
+}
+
+func readWhole(ctx context.Context, store storage.Store, uri string, limit int64) ([]byte, error) {
+	f, err := store.Open(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return storage.ReadAll(ctx, f, limit)
+}
+
+// hint names snapshots that lie below a directory which is none itself.
+func hint(ctx context.Context, store storage.Store, dir string) string {
+	found, err := Discover(ctx, store, dir, "")
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (below it the newest is %s)", found[len(found)-1].Location)
+}
+
+// ID is the checkpoint id. Savepoints use up ids of the same sequence.
+func (s *Snapshot) ID() int64 { return s.Metadata.CheckpointID }
+
+// Operators lists the operators in the order of the metadata.
+func (s *Snapshot) Operators() []*Operator { return s.operators }
+
+// Operator finds an operator by uid, name or id. The error names those that there are.
+func (s *Snapshot) Operator(name string) (*Operator, error) {
+	id := state.OperatorID(name)
+	for _, match := range []func(*Operator) bool{
+		func(o *Operator) bool { return o.ID == strings.ToLower(name) },
+		func(o *Operator) bool { return o.UID == name && name != "" || o.ID == id },
+		func(o *Operator) bool { return o.Name == name && name != "" },
+	} {
+		for _, o := range s.operators {
+			if match(o) {
+				return o, nil
+			}
+		}
+	}
+	return nil, &NotFoundError{What: "operator", Name: name, In: s.Location, Have: s.operatorNames()}
+}
+
+func (s *Snapshot) operatorNames() []string {
+	var names []string
+	for _, o := range s.operators {
+		names = append(names, o.String())
+	}
+	return names
+}
+
+// Table finds one state of one operator. Both errors name what there is.
+func (s *Snapshot) Table(ctx context.Context, operator, name string) (*Table, error) {
+	o, err := s.Operator(operator)
+	if err != nil {
+		return nil, err
+	}
+	return o.Table(ctx, name)
+}
+
+// touch opens every file of the named operators, or of all when none is named, and closes it again.
+func (s *Snapshot) touch(ctx context.Context, operators []string) error {
+	wanted := map[string]bool{}
+	for _, name := range operators {
+		if o, err := s.Operator(name); err == nil {
+			wanted[o.ID] = true
+		}
+	}
+	for ref := range s.Metadata.StreamHandles() {
+		if len(operators) > 0 && !wanted[ref.Operator.ID] || !readable(ref) {
+			continue
+		}
+		f, err := s.resolver.Open(ctx, ref.Handle)
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// readable leaves out what holds no state of its own: in-flight records, and what the coordinator keeps.
+func readable(ref flink.Ref) bool {
+	return ref.Role != flink.RoleChannel && ref.Role != flink.RoleCoordinator
+}
+
+// NotFoundError says that a snapshot lacks something, and what it has instead.
+type NotFoundError struct {
+	What, Name string // "operator" or "state", and what was asked for
+	In         string // the snapshot or operator
+	Have       []string
+}
+
+func (e *NotFoundError) Error() string {
+	if len(e.Have) == 0 {
+		return fmt.Sprintf("no %s %q in %s, which has none", e.What, e.Name, e.In)
+	}
+	return fmt.Sprintf("no %s %q in %s; it has %s", e.What, e.Name, e.In, strings.Join(e.Have, ", "))
+}
+
+// Operator is one operator of a snapshot: its handles, and the tables in them.
+type Operator struct {
+	*flink.Operator
+	snapshot *Snapshot
+
+	once   sync.Once
+	tables []*Table
+	err    error
+}
+
+// String gives the uid or the name if the snapshot has one, else the id.
+func (o *Operator) String() string {
+	switch {
+	case o.UID != "":
+		return o.UID
+	case o.Name != "":
+		return fmt.Sprintf("%s (%s)", o.ID, o.Name)
+	}
+	return o.ID
+}
+
+// Tables lists the operator's states, by name within a kind. It reads the head of each subtask's state on the first call.
+func (o *Operator) Tables(ctx context.Context) ([]*Table, error) {
+	o.once.Do(func() {
+		o.tables, o.err = o.load(ctx)
+		if o.err != nil {
+			o.err = fmt.Errorf("operator %s: %w", o, o.err)
+		}
+	})
+	return o.tables, o.err
+}
+
+// Table finds a state by name. The error names those that there are.
+func (o *Operator) Table(ctx context.Context, name string) (*Table, error) {
+	tables, err := o.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var have []string
+	for _, t := range tables {
+		if t.Name == name {
+			return t, nil
+		}
+		have = append(have, t.Name)
+	}
+	return nil, &NotFoundError{What: "state", Name: name, In: "operator " + o.String(), Have: have}
+}

@@ -1,0 +1,91 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/statebridge/statebridge/checkpoint/flink"
+	"github.com/statebridge/statebridge/checkpoint/spill"
+	"github.com/statebridge/statebridge/state"
+)
+
+// stream is a source that lies in key-group streams: the heap backend's own, or a canonical savepoint. A key group's
+// entries stand there in no order that helps, so they are sorted, one key group at a time.
+type stream struct {
+	groups *flink.KeyGroups
+	dir    string // for sorting
+	memory int
+}
+
+func (s *stream) cursor(ctx context.Context, p *part, groups KeyGroups, lower, upper []byte) (Cursor, error) {
+	return &streamCursor{
+		ctx: ctx, source: s, part: p, next: groups.First, last: groups.Last, lower: lower, upper: upper,
+		sorter: spill.Sorter{Dir: s.dir, Memory: s.memory},
+	}, nil
+}
+
+func (s *stream) size(*part) int64 { return -1 }
+
+type streamCursor struct {
+	ctx          context.Context
+	source       *stream
+	part         *part
+	next, last   int // key groups still to sort
+	lower, upper []byte
+	sorter       spill.Sorter
+	sorted       *spill.Cursor
+	err          error
+}
+
+func (c *streamCursor) Next() bool {
+	for c.err == nil {
+		if c.sorted != nil {
+			if c.sorted.Next() {
+				return true
+			}
+			c.err = errors.Join(c.sorted.Err(), c.sorted.Close())
+			c.sorted = nil
+			continue
+		}
+		if c.next > c.last {
+			return false
+		}
+		c.sorted, c.err = c.sort(c.next)
+		c.next++
+	}
+	return false
+}
+
+func (c *streamCursor) sort(group int) (*spill.Cursor, error) {
+	for e, err := range c.source.groups.Entries(c.ctx, c.part.id, group) {
+		if err != nil {
+			return nil, fmt.Errorf("key group %d: %w", group, err)
+		}
+		if bytes.Compare(e.Key, c.lower) < 0 || c.upper != nil && bytes.Compare(e.Key, c.upper) >= 0 {
+			continue
+		}
+		if err := c.sorter.Add(e.Key, e.Value); err != nil {
+			return nil, err
+		}
+	}
+	return c.sorter.Sorted()
+}
+
+func (c *streamCursor) Key() []byte { return c.sorted.Key() }
+
+func (c *streamCursor) Value() []byte { return c.sorted.Value() }
+
+func (c *streamCursor) Schema() *state.Schema { return c.part.schema }
+
+func (c *streamCursor) Err() error { return c.err }
+
+func (c *streamCursor) Close() error {
+	err := c.sorter.Close()
+	if c.sorted != nil {
+		err = errors.Join(err, c.sorted.Close())
+	}
+	c.sorted, c.next = nil, c.last+1
+	return err
+}
