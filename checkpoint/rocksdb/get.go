@@ -1,0 +1,137 @@
+package rocksdb
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
+	"github.com/statebridge/statebridge/checkpoint/rocksdb/sst"
+)
+
+// Entry is one entry of a key.
+type Entry struct {
+	Seq   uint64
+	Kind  ikey.Kind
+	Value []byte
+}
+
+// History is what tables have to say of one key, as far as it was asked for.
+type History struct {
+	Entries   []Entry // newest first
+	Tombstone uint64  // sequence number of the newest range tombstone above the key; 0: none
+}
+
+// Get gives the visible value of a key. It looks into tables from the newest on, until one decides; in each, filter and
+// index lead to one data block. The value is the caller's.
+func (db *DB) Get(ctx context.Context, family string, key []byte) (value []byte, found bool, err error) {
+	f, _ := db.Family(family)
+	h, err := db.Lookup(ctx, f.Files, key)
+	if err != nil {
+		return nil, false, err
+	}
+	value, found = h.Resolve()
+	return value, found, nil
+}
+
+// Lookup gathers the entries of a key from the given tables, newest first, down to the one that decides its value.
+func (db *DB) Lookup(ctx context.Context, files []FileMeta, key []byte) (History, error) {
+	var h History
+	for _, f := range candidates(files, key) {
+		if h.decidedAbove(f.LargestSeq) {
+			break
+		}
+		if err := db.lookupFile(ctx, f, key, &h); err != nil {
+			return History{}, err
+		}
+	}
+	slices.SortStableFunc(h.Entries, func(a, b Entry) int {
+		return cmp.Compare(ikey.Trailer(b.Seq, b.Kind), ikey.Trailer(a.Seq, a.Kind))
+	})
+	return h, nil
+}
+
+// candidates gives the tables whose range holds the key, the newest first.
+func candidates(files []FileMeta, key []byte) []FileMeta {
+	var out []FileMeta
+	for _, f := range files {
+		high, exclusive := f.LargestUser()
+		c := bytes.Compare(key, high)
+		if bytes.Compare(f.SmallestUser(), key) <= 0 && (c < 0 || c == 0 && !exclusive) {
+			out = append(out, f)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b FileMeta) int { return cmp.Compare(b.LargestSeq, a.LargestSeq) })
+	return out
+}
+
+// decidedAbove tells whether no entry up to seq can alter what is visible.
+func (h *History) decidedAbove(seq uint64) bool {
+	newest, any := h.Tombstone, h.Tombstone > 0
+	for _, e := range h.Entries {
+		if e.Kind != ikey.Merge {
+			newest, any = max(newest, e.Seq), true
+		}
+	}
+	return any && newest >= seq
+}
+
+// Resolve folds a whole history to the visible value. The value may alias that of an entry.
+func (h *History) Resolve() (value []byte, found bool) {
+	var o operands
+	for _, e := range h.Entries {
+		if e.Seq < h.Tombstone {
+			break
+		}
+		switch e.Kind {
+		case ikey.Value:
+			if len(o.ends) == 0 {
+				return e.Value, true
+			}
+			o.add(e.Value)
+			return o.fold(), true
+		case ikey.Merge:
+			o.add(e.Value)
+			continue
+		}
+		break
+	}
+	if len(o.ends) == 0 {
+		return nil, false
+	}
+	return o.fold(), true
+}
+
+var iters = sync.Pool{New: func() any { return new(sst.Iter) }}
+
+// lookupFile adds what one table says of the key.
+func (db *DB) lookupFile(ctx context.Context, f FileMeta, key []byte, h *History) error {
+	r, err := db.tables.acquire(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer db.tables.release(r)
+	for _, t := range cut(r.table.Tombstones(), f) {
+		if t.Seq > h.Tombstone && bytes.Compare(t.Start, key) <= 0 && bytes.Compare(key, t.End) < 0 {
+			h.Tombstone = t.Seq
+		}
+	}
+	if may, err := r.table.MayContain(ctx, key); err != nil || !may {
+		return err
+	}
+	it := iters.Get().(*sst.Iter)
+	defer iters.Put(it)
+	if err := it.Reset(ctx, r.table, 0); err != nil {
+		return err
+	}
+	for ok := it.Seek(key); ok && bytes.Equal(it.User(), key); ok = it.Next() {
+		e := Entry{it.Trailer() >> 8, ikey.Kind(it.Trailer()), bytes.Clone(it.Value())}
+		h.Entries = append(h.Entries, e)
+		if e.Kind != ikey.Merge { // what is older is hidden
+			break
+		}
+	}
+	return it.Err()
+}

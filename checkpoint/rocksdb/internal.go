@@ -1,0 +1,63 @@
+package rocksdb
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
+)
+
+// InternalCursor walks all entries of chosen tables, hidden ones too: user keys ascending, the newest entry of a key first.
+// It serves one goroutine, and must be closed.
+type InternalCursor struct {
+	m *merger
+}
+
+// InternalCursor opens one over the keys in [lower, upper) of the given tables of any one family; nil leaves a side open.
+func (db *DB) InternalCursor(ctx context.Context, files []FileMeta, lower, upper []byte) (*InternalCursor, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &InternalCursor{db.merger(ctx, files, lower, upper, nil)}, nil
+}
+
+// Next moves to the next entry.
+func (c *InternalCursor) Next() bool { return c.m.next() }
+
+// Key gives the user key, valid until the next Next.
+func (c *InternalCursor) Key() []byte { return c.m.heap[0].user }
+
+// Value gives the value, or the operand of a merge, valid until the next Next.
+func (c *InternalCursor) Value() []byte { return c.m.heap[0].it.Value() }
+
+// Seq gives the sequence number.
+func (c *InternalCursor) Seq() uint64 { return c.m.heap[0].trailer >> 8 }
+
+// Kind gives what the entry does: ikey.Value, Delete, SingleDelete or Merge.
+func (c *InternalCursor) Kind() ikey.Kind { return ikey.Kind(c.m.heap[0].trailer) }
+
+// Err gives the fault that ended the walk, or nil at its natural end.
+func (c *InternalCursor) Err() error { return c.m.err }
+
+// Close lets go of the tables.
+func (c *InternalCursor) Close() error {
+	c.m.close()
+	return nil
+}
+
+// Tombstones gives the range tombstones of the given tables, cut at their files' bounds, disjoint and ascending; where
+// several overlap the newest counts.
+func (db *DB) Tombstones(ctx context.Context, files []FileMeta) ([]Tombstone, error) {
+	var all []Tombstone
+	for _, f := range files {
+		r, err := db.tables.acquire(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range cut(r.table.Tombstones(), f) {
+			all = append(all, Tombstone{Start: bytes.Clone(t.Start), End: bytes.Clone(t.End), Seq: t.Seq})
+		}
+		db.tables.release(r)
+	}
+	return fragment(all), nil
+}

@@ -1,0 +1,113 @@
+package rocksdb
+
+import (
+	"bytes"
+	"context"
+)
+
+// merger brings runs together in internal-key order. Its heap's root is the present entry.
+type merger struct {
+	db           *DB
+	ctx          context.Context
+	lower, upper []byte
+	ahead        int
+	cover        *cover // nil: nobody asks
+	heap         []*run
+	started      bool
+	err          error
+}
+
+// The runs of one scan share this much memory for reading ahead; each still gets minReadAhead.
+const (
+	totalReadAhead = 4 << 20
+	minReadAhead   = 16 << 10
+)
+
+func (db *DB) merger(ctx context.Context, files []FileMeta, lower, upper []byte, c *cover) *merger {
+	m := &merger{db: db, ctx: ctx, lower: bytes.Clone(lower), upper: bytes.Clone(upper), cover: c}
+	for _, list := range runs(files, lower, upper) {
+		m.heap = append(m.heap, &run{m: m, files: list})
+	}
+	if n := len(m.heap); n > 0 && db.ahead > 0 {
+		m.ahead = min(db.ahead, max(totalReadAhead/n, minReadAhead))
+	}
+	return m
+}
+
+func (m *merger) fail(err error) bool {
+	if m.err == nil {
+		m.err = err
+	}
+	return false
+}
+
+// next moves to the next entry below the upper bound.
+func (m *merger) next() bool {
+	switch {
+	case m.err != nil:
+		return false
+	case !m.started:
+		m.start()
+	case len(m.heap) == 0:
+		return false
+	case m.heap[0].next():
+		m.down(0)
+	default:
+		m.dropRoot()
+	}
+	if m.err != nil || len(m.heap) == 0 {
+		return false
+	}
+	return m.upper == nil || bytes.Compare(m.heap[0].user, m.upper) < 0
+}
+
+func (m *merger) start() {
+	m.started = true
+	var live []*run
+	for _, r := range m.heap {
+		if r.next() {
+			live = append(live, r)
+		} else {
+			r.close()
+		}
+	}
+	m.heap = live
+	for i := len(m.heap)/2 - 1; i >= 0; i-- {
+		m.down(i)
+	}
+}
+
+func (m *merger) dropRoot() {
+	m.heap[0].close()
+	last := len(m.heap) - 1
+	m.heap[0] = m.heap[last]
+	m.heap[last] = nil
+	m.heap = m.heap[:last]
+	m.down(0)
+}
+
+// down lets the run at i sink to where it belongs.
+func (m *merger) down(i int) {
+	h := m.heap
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			return
+		}
+		if c+1 < len(h) && h[c+1].less(h[c]) {
+			c++
+		}
+		if !h[c].less(h[i]) {
+			return
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
+	}
+}
+
+func (m *merger) close() {
+	for _, r := range m.heap {
+		r.close()
+	}
+	m.heap = nil
+}

@@ -1,0 +1,213 @@
+package sst
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
+	"github.com/statebridge/statebridge/fault"
+)
+
+// Iter walks a table's entries in order: newest first where a key has several. It holds one block of each level of the index and one
+// data block, whose buffers it keeps from table to table. Key and value are valid until it moves.
+type Iter struct {
+	t     *Table
+	ctx   context.Context
+	ahead int
+	limit int64 // where data blocks end
+
+	top, part indexEntries
+	twoLevel  bool
+	win       window
+	buf       []byte // an uncompressed block
+	data      entries
+
+	user    []byte
+	trailer uint64
+	err     error
+}
+
+// Reset puts the iterator before the first entry of t. It reads up to ahead bytes at once when it goes on in order; 0: block by block.
+func (i *Iter) Reset(ctx context.Context, t *Table, ahead int) error {
+	i.t, i.ctx, i.ahead, i.err = t, ctx, ahead, nil
+	i.twoLevel = t.props.indexType == indexTwoLevel
+	i.limit = t.footer.start
+	if n := t.props.DataSize; n > 0 && n < uint64(i.limit) {
+		i.limit = int64(n)
+	}
+	i.win.reset()
+	i.data.reset(block{})
+	i.part.reset(block{}, t.props.form())
+	b, err := t.topIndex(ctx)
+	i.err = err
+	i.top.reset(b, t.props.form())
+	return err
+}
+
+// User gives the user key.
+func (i *Iter) User() []byte { return i.user }
+
+// Trailer gives sequence number and kind as ikey.Trailer packs them.
+func (i *Iter) Trailer() uint64 { return i.trailer }
+
+// Value gives the value; it is empty for deletions.
+func (i *Iter) Value() []byte { return i.data.value }
+
+// Err gives the fault that ended the walk, or nil at its natural end.
+func (i *Iter) Err() error { return i.err }
+
+// Next moves to the next entry, from Reset to the first.
+func (i *Iter) Next() bool {
+	for !i.data.step() {
+		if !i.nextBlock() || !i.loadData() {
+			return false
+		}
+	}
+	return i.entry()
+}
+
+// Seek moves to the newest entry of the first key at or above user.
+func (i *Iter) Seek(user []byte) bool {
+	if i.err != nil {
+		return false
+	}
+	if !i.seekBlock(user) || !i.loadData() {
+		return false
+	}
+	below := func(key []byte) bool {
+		return len(key) >= ikey.TrailerSize && bytes.Compare(ikey.User(key), user) < 0
+	}
+	if i.data.seek(below) {
+		return i.entry()
+	}
+	return i.Next()
+}
+
+const readable = 1<<ikey.Delete | 1<<ikey.Value | 1<<ikey.Merge | 1<<ikey.SingleDelete | 1<<ikey.ValueWithSeq
+
+// entry takes the present entry's key apart.
+func (i *Iter) entry() bool {
+	n := len(i.data.key) - ikey.TrailerSize
+	if n < 0 {
+		i.err = i.data.corrupt("internal key of %d bytes", n+ikey.TrailerSize)
+		return false
+	}
+	i.user, i.trailer = i.data.key[:n], binary.LittleEndian.Uint64(i.data.key[n:])
+	kind := i.trailer & 0xff
+	if kind > 31 || readable>>kind&1 == 0 {
+		return i.foreign(ikey.Kind(kind))
+	}
+	if i.t.replaceSeq {
+		i.trailer = i.t.globalSeq<<8 | kind
+	}
+	if kind == uint64(ikey.ValueWithSeq) {
+		return i.stripSeq()
+	}
+	return true
+}
+
+func (i *Iter) foreign(kind ikey.Kind) bool {
+	switch kind {
+	case ikey.BlobIndex, ikey.DeleteWithTime, ikey.WideColumns:
+		i.err = fault.Unsupported(i.t.name, i.data.offset, "entry of kind %v unsupported", kind)
+	default:
+		i.err = i.data.corrupt("entry of %v", kind)
+	}
+	return false
+}
+
+// stripSeq makes a plain value of one that carries a preferred sequence number.
+func (i *Iter) stripSeq() bool {
+	v := i.data.value
+	if len(v) < 8 {
+		i.err = i.data.corrupt("value of %d bytes without its preferred sequence number", len(v))
+		return false
+	}
+	i.data.value = v[:len(v)-8]
+	i.trailer = i.trailer&^0xff | uint64(ikey.Value)
+	return true
+}
+
+// nextBlock moves the index to the next data block.
+func (i *Iter) nextBlock() bool {
+	if i.failed(i.data.err) {
+		return false
+	}
+	for !i.twoLevel || !i.part.step() {
+		if i.failed(i.part.err) || !i.top.step() {
+			i.failed(i.top.err)
+			return false
+		}
+		if !i.twoLevel {
+			return true
+		}
+		if !i.loadPart() {
+			return false
+		}
+	}
+	return true
+}
+
+// seekBlock moves the index to the first data block that can hold user.
+func (i *Iter) seekBlock(user []byte) bool {
+	i.data.reset(block{})
+	i.part.reset(block{}, i.t.props.form())
+	if !i.top.seek(user) {
+		i.failed(i.top.err)
+		return false
+	}
+	if !i.twoLevel {
+		return true
+	}
+	if !i.loadPart() {
+		return false
+	}
+	return i.part.seek(user) || !i.failed(i.part.err) && i.nextBlock()
+}
+
+// failed keeps the first fault.
+func (i *Iter) failed(err error) bool {
+	if i.err == nil {
+		i.err = err
+	}
+	return i.err != nil
+}
+
+func (i *Iter) loadPart() bool {
+	b, err := i.t.load(i.ctx, i.top.at)
+	if err != nil {
+		return !i.failed(fmt.Errorf("index partition: %w", err))
+	}
+	i.part.reset(b, i.t.props.form())
+	return true
+}
+
+func (i *Iter) loadData() bool {
+	h := i.top.at
+	if i.twoLevel {
+		h = i.part.at
+	}
+	if i.failed(i.t.check(h)) {
+		return false
+	}
+	if h.size > math.MaxInt32 {
+		return !i.failed(fault.Corrupt(i.t.name, int64(h.offset), "block of %d bytes", h.size))
+	}
+	stored, err := i.win.bytes(i.ctx, i.t, int64(h.offset), int(h.size)+trailerSize, i.ahead, i.limit)
+	if i.failed(err) {
+		return false
+	}
+	b, err := i.t.unpack(i.ctx, h, stored, i.buf)
+	if i.failed(err) {
+		return false
+	}
+	if stored[h.size] != noCompression {
+		i.buf = b
+	}
+	parsed, err := parseBlock(i.t.name, int64(h.offset), b)
+	i.data.reset(parsed)
+	return !i.failed(err)
+}
