@@ -1,0 +1,184 @@
+package state
+
+// A kryoType is how Kryo writes one class.
+type kryoType struct {
+	name     string
+	kind     TypeKind
+	read     func(k *kryoReader, dst []byte, t *kryoType) []byte // nil: not read here
+	why      string                                              // then
+	unmarked bool                                                // no reference mark where null is not possible
+	text     bool                                                // a java.lang.String: a map of such keys is an object
+	elem     *kryoType                                           // of an array of a final class
+}
+
+func unknownKryo(class, why string) *kryoType { return &kryoType{name: class, why: why} }
+
+// A kryoVersion has the classes that one version of Kryo writes in ways of its own.
+type kryoVersion struct {
+	little  bool // Kryo 5
+	classes map[string]*kryoType
+	ids     []*kryoType // the classes that Flink registers, by id
+}
+
+const beanReason = "its fields are not in the snapshot"
+
+func (v *kryoVersion) byName(class string) *kryoType {
+	if t := v.classes[class]; t != nil {
+		return t
+	}
+	return unknownKryo(class, beanReason)
+}
+
+// byNameBytes allocates for unknown classes only.
+func (v *kryoVersion) byNameBytes(class []byte) *kryoType {
+	if t := v.classes[string(class)]; t != nil {
+		return t
+	}
+	return unknownKryo(string(class), beanReason)
+}
+
+// kryoInterfaces are declared classes of which others are stored.
+var kryoInterfaces = map[string]TypeKind{
+	"java.lang.Object": Any, "java.lang.Number": Any, "java.io.Serializable": Any, "java.lang.Comparable": Any, "java.lang.CharSequence": Any,
+	"java.lang.Iterable": List, "java.util.Collection": List, "java.util.List": List, "java.util.Queue": List, "java.util.Deque": List,
+	"java.util.AbstractList": List, "java.util.AbstractCollection": List,
+	"java.util.Set": Set, "java.util.SortedSet": Set, "java.util.NavigableSet": Set, "java.util.AbstractSet": Set,
+	"java.util.Map": Map, "java.util.SortedMap": Map, "java.util.NavigableMap": Map, "java.util.AbstractMap": Map,
+	"java.util.concurrent.ConcurrentMap": Map,
+}
+
+// declared is the type of a state or field of the given class.
+func (v *kryoVersion) declared(class string) Type {
+	t := v.byName(class)
+	kind, abstract := kryoInterfaces[class]
+	switch {
+	case t.read != nil:
+		kind = t.kind
+	case !abstract:
+		return Type{Kind: Raw, Class: class, Why: "Kryo class: " + t.why}
+	}
+	typ := Type{Kind: kind, Class: class, Nullable: true}
+	switch kind {
+	case List, Set:
+		typ.Elem = &Type{Kind: Any, Nullable: true}
+		if t.elem != nil {
+			typ.Elem = &Type{Kind: t.elem.kind, Nullable: !t.elem.unmarked || t.kind != List}
+		}
+	case Map:
+		typ.Key, typ.Elem = &Type{Kind: Any, Nullable: true}, &Type{Kind: Any, Nullable: true}
+	}
+	return typ
+}
+
+type kryoRead = func(k *kryoReader, dst []byte, t *kryoType) []byte
+
+// kryoScalars are classes whose data has no parts that are objects.
+var kryoScalars = []struct {
+	name string
+	kind TypeKind
+	read kryoRead
+}{
+	{"java.lang.Integer", Int32, readKryoInt}, {"java.lang.String", String, readKryoString}, {"java.lang.Float", Float32, readKryoFloat},
+	{"java.lang.Boolean", Bool, readKryoBool}, {"java.lang.Byte", Int8, readKryoByte}, {"java.lang.Character", Char, readKryoChar},
+	{"java.lang.Short", Int16, readKryoShort}, {"java.lang.Long", Int64, readKryoLong}, {"java.lang.Double", Float64, readKryoDouble},
+	{"java.math.BigInteger", BigInt, readKryoBigInt}, {"java.math.BigDecimal", Decimal, readKryoBigDec},
+	{"java.util.Date", Instant, readKryoDate}, {"java.sql.Date", Instant, readKryoDate}, {"java.sql.Time", Instant, readKryoDate},
+	{"java.sql.Timestamp", Instant, readKryoTimestamp}, {"java.util.UUID", UUID, readKryoUUID}, {"java.net.URI", String, readKryoText},
+	{"java.time.Instant", Instant, readKryoInstant}, {"java.time.LocalDate", Date, readKryoLocalDate},
+	{"java.time.LocalTime", Time, readKryoLocalTime}, {"java.time.LocalDateTime", DateTime, readKryoLocalDateTime},
+	{"java.lang.StringBuilder", String, readKryoText}, {"java.lang.StringBuffer", String, readKryoText},
+	{"[B", Bytes, readKryoBytes},
+	{"java.util.Collections$ReverseComparator", Null, readKryoNothing}, {"java.lang.String$CaseInsensitiveComparator", Null, readKryoNothing},
+}
+
+// numbered are the ids of the boxed types, in order.
+const numbered = 9
+
+var kryoLists = []string{
+	"java.util.ArrayList", "java.util.LinkedList", "java.util.Vector", "java.util.Stack", "java.util.ArrayDeque",
+	"java.util.concurrent.CopyOnWriteArrayList", "java.util.concurrent.ConcurrentLinkedQueue", "java.util.concurrent.ConcurrentLinkedDeque",
+	"java.util.concurrent.LinkedBlockingQueue", "java.util.concurrent.LinkedBlockingDeque",
+	"java.util.ImmutableCollections$ListN", "java.util.ImmutableCollections$List12", "java.util.ImmutableCollections$SubList",
+}
+
+var kryoSets = []string{
+	"java.util.HashSet", "java.util.LinkedHashSet", "java.util.concurrent.CopyOnWriteArraySet",
+	"java.util.ImmutableCollections$SetN", "java.util.ImmutableCollections$Set12",
+}
+
+var kryoMaps = []string{
+	"java.util.HashMap", "java.util.LinkedHashMap", "java.util.Hashtable", "java.util.WeakHashMap", "java.util.concurrent.ConcurrentHashMap",
+	"java.util.ImmutableCollections$MapN", "java.util.ImmutableCollections$Map1",
+}
+
+// collections adds those that are written alike in both versions.
+func (v *kryoVersion) collections() {
+	add := func(kind TypeKind, read kryoRead, names ...string) {
+		for _, n := range names {
+			v.classes[n] = &kryoType{name: n, kind: kind, read: read}
+		}
+	}
+	add(List, readKryoList, kryoLists...)
+	add(Set, readKryoSet, kryoSets...)
+	add(Map, readKryoMap, kryoMaps...)
+	add(Set, readKryoSorted, "java.util.TreeSet")
+	add(Map, readKryoSortedMap, "java.util.TreeMap")
+	add(List, readKryoQueue, "java.util.PriorityQueue")
+	add(List, readKryoAsList, "java.util.Arrays$ArrayList")
+	add(List, readKryoEmptyList, "java.util.Collections$EmptyList")
+	add(Set, readKryoEmptyList, "java.util.Collections$EmptySet")
+	add(Map, readKryoEmptyMap, "java.util.Collections$EmptyMap")
+	add(List, readKryoSingleton, "java.util.Collections$SingletonList")
+	add(Set, readKryoSingleton, "java.util.Collections$SingletonSet")
+	add(Map, readKryoSingletonMap, "java.util.Collections$SingletonMap")
+	add(List, readKryoArray, "[Ljava.lang.Object;")
+}
+
+// arrays adds those of primitives and of final classes.
+func (v *kryoVersion) arrays() {
+	for name, elem := range map[string]string{"[I": "Integer", "[J": "Long", "[S": "Short", "[F": "Float", "[D": "Double", "[C": "Character", "[Z": "Boolean"} {
+		v.classes[name] = &kryoType{name: name, kind: List, read: readKryoPrimitives, elem: v.classes["java.lang."+elem]}
+	}
+	for _, s := range kryoScalars {
+		switch s.kind {
+		case Null, Bytes, BigInt, Decimal:
+			continue // the last two are not final
+		}
+		if s.name == "java.util.Date" || len(s.name) > 9 && s.name[:9] == "java.sql." {
+			continue
+		}
+		name := "[L" + s.name + ";"
+		v.classes[name] = &kryoType{name: name, kind: List, read: readKryoArray, elem: v.classes[s.name]}
+	}
+}
+
+// flinkKryo are the classes that Flink registers from id 73 on.
+var flinkKryo = []string{
+	"java.util.Arrays$ArrayList", "java.util.BitSet", "java.util.PriorityQueue", "java.util.regex.Pattern", "java.sql.Date", "java.sql.Time",
+	"java.sql.Timestamp", "java.net.URI", "java.net.InetSocketAddress", "java.util.UUID", "java.util.Locale", "java.text.SimpleDateFormat",
+}
+
+const firstFlinkID = 73
+
+func newKryoVersion(little bool) kryoVersion {
+	v := kryoVersion{little: little, classes: map[string]*kryoType{}, ids: make([]*kryoType, firstFlinkID)}
+	for i, s := range kryoScalars {
+		t := &kryoType{name: s.name, kind: s.kind, read: s.read, unmarked: i < numbered && s.kind != String, text: s.name == "java.lang.String"}
+		v.classes[s.name] = t
+		if i < numbered {
+			v.ids[i] = t
+		}
+	}
+	v.collections()
+	v.arrays()
+	for _, name := range flinkKryo {
+		v.ids = append(v.ids, v.byName(name))
+	}
+	return v
+}
+
+var kryo24, kryo5 kryoVersion
+
+func init() { // the readers refer back to the versions
+	kryo24, kryo5 = newKryoVersion(false), newKryoVersion(true)
+}
