@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+
+	driver "modernc.org/sqlite"
+	code "modernc.org/sqlite/lib"
+
+	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/sinks/sqltable"
+)
+
+// Sink is a SQLite file.
+type Sink struct {
+	write *sql.DB // one connection: SQLite has one writer
+	read  *sql.DB // positions are read while another consumer's epoch is being written
+}
+
+// Open opens the database at path and creates the file when it is absent.
+func Open(ctx context.Context, path string) (*Sink, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	file := url.URL{Scheme: "file", Path: absolute, RawQuery: url.Values{
+		"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)"},
+		"_txlock": {"immediate"},
+	}.Encode()}
+	s := &Sink{}
+	if s.write, err = sql.Open("sqlite", file.String()); err != nil {
+		return nil, err
+	}
+	if s.read, err = sql.Open("sqlite", file.String()); err != nil {
+		return nil, errors.Join(err, s.write.Close())
+	}
+	s.write.SetMaxOpenConns(1)
+	if _, err := s.write.ExecContext(ctx, createProgress); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite database %s: %w", path, classify(err)), s.Close())
+	}
+	return s, nil
+}
+
+// Close closes the file.
+func (s *Sink) Close() error { return errors.Join(s.write.Close(), s.read.Close()) }
+
+const createProgress = `CREATE TABLE IF NOT EXISTS statebridge_progress (
+	source TEXT NOT NULL, consumer TEXT NOT NULL,
+	chain TEXT NOT NULL DEFAULT '', epoch INTEGER NOT NULL DEFAULT 0, revision INTEGER NOT NULL DEFAULT 0,
+	job TEXT NOT NULL DEFAULT '', checkpoint_id INTEGER NOT NULL DEFAULT 0, location TEXT NOT NULL DEFAULT '', savepoint INTEGER NOT NULL DEFAULT 0,
+	rows INTEGER NOT NULL DEFAULT 0, created INTEGER NOT NULL, columns TEXT NOT NULL, committed_at TEXT,
+	PRIMARY KEY (source, consumer))`
+
+const selectPosition = `SELECT chain, epoch, revision, job, checkpoint_id, location, savepoint, rows
+	FROM statebridge_progress WHERE source = ? AND consumer = ?`
+
+// Position reads the progress row, and looks whether the rows that it tells of are still there.
+func (s *Sink) Position(ctx context.Context, t sinks.Table) (sinks.Position, error) {
+	var p sinks.Position
+	var rows int64
+	err := s.read.QueryRowContext(ctx, selectPosition, t.Source, t.Consumer).Scan(
+		&p.Chain, &p.Epoch, &p.Revision, &p.Snapshot.Job, &p.Snapshot.CheckpointID, &p.Snapshot.Location, &p.Snapshot.Savepoint, &rows)
+	if errors.Is(err, sql.ErrNoRows) {
+		return sinks.Position{}, nil
+	}
+	if err != nil {
+		return sinks.Position{}, classify(err)
+	}
+	lost, err := s.lost(ctx, t, rows)
+	if err != nil || lost {
+		return sinks.Position{Revision: p.Revision}, err
+	}
+	return p, nil
+}
+
+// lost tells whether a table that should have rows has none, or is gone.
+func (s *Sink) lost(ctx context.Context, t sinks.Table, rows int64) (bool, error) {
+	var there bool
+	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?)`, t.Consumer).Scan(&there)
+	if err != nil || !there || rows <= 0 {
+		return !there, classify(err)
+	}
+	err = s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+sqltable.Quote(t.Consumer)+")").Scan(&there)
+	return !there, classify(err)
+}
+
+// classify marks what no retry can mend: the file itself is of no use.
+func classify(err error) error {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case code.SQLITE_NOTADB, code.SQLITE_CORRUPT, code.SQLITE_READONLY, code.SQLITE_PERM, code.SQLITE_TOOBIG:
+		return sinks.Permanent(err)
+	}
+	return err
+}
+
+// constraint tells whether an error is a broken NOT NULL, UNIQUE, CHECK or the like.
+func constraint(err error) bool {
+	var e *driver.Error
+	return errors.As(err, &e) && e.Code()&0xff == code.SQLITE_CONSTRAINT
+}

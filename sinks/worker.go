@@ -1,0 +1,246 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/statebridge/statebridge/registry"
+	"github.com/statebridge/statebridge/stream"
+)
+
+// Source is what a Worker asks of a stream.
+type Source interface {
+	// Next waits for the epoch that follows the position; stream.ErrResync when none does and no full epoch is at hand.
+	Next(ctx context.Context, consumer, chain string, after uint64) (stream.Epoch, error)
+	Changes(ctx context.Context, e stream.Epoch) iter.Seq2[[]stream.Change, error]
+}
+
+// Registry is what a Worker tells the others.
+type Registry interface {
+	// SetPosition says where a sink stands; what every sink has passed may be trimmed.
+	SetPosition(ctx context.Context, p registry.Position) error
+	// RequestResync asks the publisher of a consumer for a full epoch.
+	RequestResync(ctx context.Context, q registry.Resync) error
+}
+
+// Options tune a Worker; the zero value works.
+type Options struct {
+	Recheck time.Duration   // how often an idle Worker looks whether its target is still as it left it; 0: 30 s
+	Drain   time.Duration   // how long an epoch in flight may go on after Run's context ended; 0: 5 s
+	MinWait time.Duration   // first pause after a failure; 0: 100 ms
+	MaxWait time.Duration   // longest pause; 0: 30 s
+	Commits func(Committed) // called after each commit, from the Worker's goroutine
+}
+
+// Committed tells of one epoch that a sink has taken.
+type Committed struct {
+	Consumer, Sink string
+	Epoch          stream.Epoch
+	Took           time.Duration // from reading the record to the commit
+	Lag            time.Duration // from publishing to the commit
+	FastForward    bool          // the rows were there already, just the position moved
+}
+
+// Worker keeps one table of one sink equal to the newest epoch of a consumer.
+type Worker struct {
+	name     string
+	table    Table
+	sink     Sink
+	source   Source
+	registry Registry
+	log      *slog.Logger
+	options  Options
+	prepared []stream.Column
+	progress progress
+}
+
+// NewWorker makes the Worker of the sink called name for a consumer of a source.
+func NewWorker(name string, sink Sink, t Table, source Source, registry Registry, log *slog.Logger, o Options) *Worker {
+	o.Recheck = orDefault(o.Recheck, 30*time.Second)
+	o.Drain = orDefault(o.Drain, 5*time.Second)
+	o.MinWait = orDefault(o.MinWait, 100*time.Millisecond)
+	o.MaxWait = orDefault(o.MaxWait, 30*time.Second)
+	log = log.With("sink", name, "consumer", t.Consumer, "source", t.Source)
+	return &Worker{name: name, table: t, sink: sink, source: source, registry: registry, log: log, options: o, progress: newProgress()}
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d <= 0 {
+		return otherwise
+	}
+	return d
+}
+
+// Run follows the consumer until ctx ends, which gives nil, or until an error that no retry can mend.
+// An epoch in flight when ctx ends gets a while to finish; one that does not is rolled back and comes again.
+func (w *Worker) Run(ctx context.Context) error {
+	hold, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(w.options.Drain, cancel) })()
+	err := w.follow(ctx, hold)
+	w.progress.end(err)
+	return err
+}
+
+func (w *Worker) follow(ctx, hold context.Context) error {
+	pause := w.pauses()
+	for ctx.Err() == nil {
+		err := w.step(ctx, hold)
+		var permanent *PermanentError
+		switch {
+		case err == nil:
+			pause.Reset()
+			continue
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, &permanent):
+			return fmt.Errorf("sink %q: consumer %q: %w", w.name, w.table.Consumer, err)
+		case errors.Is(err, stream.ErrResync):
+			err = w.resync(ctx, err)
+		}
+		d := pause.NextBackOff()
+		w.log.WarnContext(ctx, "sink waits before it tries again", "error", err, "wait", d)
+		w.progress.fail(err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(d):
+		}
+	}
+	return nil
+}
+
+func (w *Worker) pauses() *backoff.ExponentialBackOff {
+	return backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(w.options.MinWait), backoff.WithMaxInterval(w.options.MaxWait), backoff.WithMaxElapsedTime(0))
+}
+
+// resync asks for a full epoch; the loop then finds it by itself.
+func (w *Worker) resync(ctx context.Context, cause error) error {
+	at, _ := w.Status()
+	q := registry.Resync{Consumer: w.table.Consumer, Sink: w.name, Reason: cause.Error(), Chain: at.Chain, After: at.Epoch, Time: time.Now()}
+	if err := w.registry.RequestResync(ctx, q); err != nil {
+		return fmt.Errorf("asking for a full epoch: %w", err)
+	}
+	return fmt.Errorf("a full epoch is asked for: %w", cause)
+}
+
+// step takes the target one epoch further, or returns when there is none for a while.
+func (w *Worker) step(ctx, hold context.Context) error {
+	from, err := w.sink.Position(ctx, w.table)
+	if err != nil {
+		return fmt.Errorf("reading the position: %w", err)
+	}
+	if err := w.report(ctx, from); err != nil {
+		return err
+	}
+	idle, cancel := context.WithTimeout(ctx, w.options.Recheck)
+	defer cancel()
+	to, err := w.source.Next(idle, w.table.Consumer, from.Chain, from.Epoch)
+	if err != nil {
+		if idle.Err() != nil {
+			return nil // nothing new: look at the target again
+		}
+		return fmt.Errorf("after epoch %d: %w", from.Epoch, err)
+	}
+	if err := w.prepare(hold, to); err != nil {
+		return fmt.Errorf("epoch %d: %w", to.Number, err)
+	}
+	if err := w.apply(hold, from, to); err != nil {
+		return fmt.Errorf("epoch %d: %w", to.Number, err)
+	}
+	return nil
+}
+
+// report publishes a position once. One that was lost is nobody's business but the next full epoch's.
+func (w *Worker) report(ctx context.Context, at Position) error {
+	if !w.progress.moves(at) {
+		return nil
+	}
+	if at.Chain != "" {
+		p := registry.Position{Consumer: w.table.Consumer, Sink: w.name, Chain: at.Chain, Epoch: at.Epoch, Time: time.Now()}
+		if err := w.registry.SetPosition(ctx, p); err != nil {
+			return fmt.Errorf("recording the position: %w", err)
+		}
+	}
+	w.progress.reach(at)
+	return nil
+}
+
+// prepare runs when the columns differ from the last epoch's, and after an error.
+func (w *Worker) prepare(ctx context.Context, to stream.Epoch) error {
+	if w.prepared != nil && slices.Equal(w.prepared, to.Columns) {
+		return nil
+	}
+	w.table.Columns = to.Columns
+	if err := w.sink.Prepare(ctx, w.table); err != nil {
+		return err
+	}
+	w.prepared = slices.Clone(to.Columns)
+	return nil
+}
+
+func (w *Worker) apply(ctx context.Context, from Position, to stream.Epoch) (err error) {
+	began := time.Now()
+	forward := skips(from, to)
+	if forward {
+		to.Full, to.Counts = false, stream.Counts{}
+	}
+	tx, err := w.sink.Begin(ctx, w.table, from, to)
+	if err == nil {
+		err = w.fill(ctx, tx, to, forward)
+	}
+	if err != nil {
+		w.prepared = nil // the table may have changed under us
+		return err
+	}
+	w.committed(ctx, Committed{
+		Consumer: w.table.Consumer, Sink: w.name, Epoch: to,
+		Took: time.Since(began), Lag: time.Since(to.Time), FastForward: forward,
+	})
+	return nil
+}
+
+// skips tells whether a full epoch was made for another sink's sake: it repeats the snapshot that this target holds.
+func skips(from Position, to stream.Epoch) bool {
+	return to.Full && to.Resync && from.Chain == to.Chain && from.Epoch+1 == to.Number && from.Snapshot == to.Snapshot
+}
+
+// fill applies and commits, or rolls back.
+func (w *Worker) fill(ctx context.Context, tx Transaction, to stream.Epoch, forward bool) (err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.options.Drain)
+		defer cancel()
+		if e := tx.Rollback(end); e != nil {
+			w.log.WarnContext(ctx, "rollback failed; the target drops the transaction with its connection", "error", e)
+		}
+	}()
+	if !forward {
+		for changes, err := range w.source.Changes(ctx, to) {
+			if err == nil {
+				err = tx.Apply(ctx, changes)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return tx.Commit(ctx)
+}
+
+func (w *Worker) committed(ctx context.Context, c Committed) {
+	w.log.InfoContext(ctx, "epoch committed", "epoch", c.Epoch.Number, "checkpoint_id", c.Epoch.Snapshot.CheckpointID,
+		"full", c.Epoch.Full, "fast_forward", c.FastForward, "counts", c.Epoch.Counts, "took", c.Took, "lag", c.Lag)
+	if w.options.Commits != nil {
+		w.options.Commits(c)
+	}
+}
