@@ -66,17 +66,19 @@ type Epoch struct {
 	Operator   string       `json:"operator"`
 	State      string       `json:"state"`
 
-	Source   string    `json:"source"`
-	Consumer string    `json:"consumer"`
-	Chain    string    `json:"chain"`              // random, made with the consumer's first epoch and carried on: a lost history starts another one
-	Number   uint64    `json:"number"`             // 1, 2, 3, … within the chain
-	Attempt  string    `json:"attempt"`            // random, one for each Begin
-	Previous string    `json:"previous,omitempty"` // attempt of the epoch before
-	FirstSeq uint64    `json:"first_seq"`          // stream sequence of the first begin line
-	LastSeq  uint64    `json:"last_seq"`           // stream sequence of the deciding commit line: every change lies between
-	Counts   Counts    `json:"counts"`
-	Shares   []Counts  `json:"shares"` // Counts of each partition
-	Time     time.Time `json:"time"`
+	Source     string    `json:"source"`
+	Consumer   string    `json:"consumer"`
+	Chain      string    `json:"chain"`                // random, made with a full epoch and carried on by the deltas that follow it
+	Number     uint64    `json:"number"`               // 1, 2, 3, …, across chains
+	Start      uint64    `json:"start"`                // number of the full epoch that the chain starts with
+	Attempt    string    `json:"attempt"`              // random, one for each Begin
+	Previous   string    `json:"previous,omitempty"`   // attempt of the epoch before
+	Generation string    `json:"generation,omitempty"` // of the embedded server's store
+	FirstSeq   uint64    `json:"first_seq"`            // stream sequence of the first begin line
+	LastSeq    uint64    `json:"last_seq"`             // stream sequence of the deciding commit line: every change lies between
+	Counts     Counts    `json:"counts"`
+	Shares     []Counts  `json:"shares"` // Counts of each partition
+	Time       time.Time `json:"time"`
 }
 
 // String gives "accounts/7", for logs and errors.
@@ -94,8 +96,15 @@ func decodeEpoch(b []byte) (Epoch, error) {
 	if err := json.Unmarshal(b, &e); err != nil {
 		return Epoch{}, fmt.Errorf("epoch record: %w", err)
 	}
-	if e.Number == 0 || e.Attempt == "" || e.Partitions <= 0 || len(e.Shares) != e.Partitions || e.FirstSeq > e.LastSeq {
-		return Epoch{}, fmt.Errorf("epoch record of consumer %q, number %d: incomplete", e.Consumer, e.Number)
+	return e, e.check()
+}
+
+func (e Epoch) check() error {
+	switch {
+	case e.Number == 0, e.Attempt == "", e.Chain == "", e.Start == 0, e.Start > e.Number, e.Full != (e.Start == e.Number):
+		return fmt.Errorf("epoch record of consumer %q, number %d: does not say what it is", e.Consumer, e.Number)
+	case e.Partitions <= 0, len(e.Shares) != e.Partitions, e.FirstSeq > e.LastSeq:
+		return fmt.Errorf("epoch record of consumer %q, number %d: does not say what it holds", e.Consumer, e.Number)
 	}
-	return e, nil
+	return nil
 }

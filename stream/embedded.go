@@ -1,0 +1,159 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// embedded is a NATS server in this process, with its directory locked.
+//
+// Its files are written without a sync per message: they survive the death of the process, since the operating system has them, but after a power
+// failure acknowledged messages may be missing: see openGeneration.
+type embedded struct {
+	server *server.Server
+	dir    string
+	lock   *os.File
+	id     string // generation of the store
+}
+
+const storeDir = "nats"
+
+func startEmbedded(ctx context.Context, o Options, log *slog.Logger) (_ *embedded, err error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("embedded server: %w", err)
+	}
+	e := &embedded{dir: o.Dir}
+	if e.lock, err = lockDir(o); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			e.stop()
+		}
+	}()
+	if e.id, err = openGeneration(o.Dir); err != nil {
+		return nil, fmt.Errorf("embedded server: %w", err)
+	}
+	so, err := serverOptions(o)
+	if err != nil {
+		return nil, err
+	}
+	if e.server, err = server.NewServer(so); err != nil {
+		return nil, fmt.Errorf("embedded server: %w", err)
+	}
+	e.server.SetLoggerV2(serverLog{log.With("component", "nats")}, false, false, false)
+	e.server.Start()
+	if err := e.awaitReady(ctx); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func serverOptions(o Options) (*server.Options, error) {
+	so := &server.Options{
+		ServerName: "statebridge", StoreDir: filepath.Join(o.Dir, storeDir), JetStream: true,
+		DontListen: o.Listen == "", NoSigs: true, NoLog: true, DisableJetStreamBanner: true,
+		Username: o.User, Password: o.Password,
+	}
+	if o.Listen == "" {
+		return so, nil
+	}
+	host, port, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen address: %w", err)
+	}
+	so.Host = host
+	if so.Port, err = strconv.Atoi(port); err != nil {
+		return nil, fmt.Errorf("listen address: port %q: %w", port, err)
+	}
+	if so.Port == 0 {
+		so.Port = server.RANDOM_PORT
+	}
+	return so, nil
+}
+
+// awaitReady waits until the server takes connections; recovering a large store takes its time.
+func (e *embedded) awaitReady(ctx context.Context) error {
+	for !e.server.ReadyForConnections(50 * time.Millisecond) {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("embedded server: %w", err)
+		}
+		if !e.server.Running() {
+			return errors.New("embedded server: did not start, its log says why")
+		}
+	}
+	if !e.server.JetStreamEnabled() {
+		return errors.New("embedded server: JetStream did not start, the server's log says why")
+	}
+	if a := e.server.Addr(); a != nil {
+		_, _ = e.lock.WriteString(e.server.ClientURL() + "\n") // tells a refused process where to connect; no more than a help
+	}
+	return nil
+}
+
+func (e *embedded) stop() {
+	if e.server != nil {
+		e.server.Shutdown()
+		e.server.WaitForShutdown()
+		_ = closeGeneration(e.dir, e.id) // if it fails, the next start takes the careful way
+	}
+	_ = e.lock.Truncate(0)
+	_ = e.lock.Close()
+}
+
+// lockDir takes the directory's lock, a file that also says who has it: process id, then the URL of the listener if there is one.
+func lockDir(o Options) (*os.File, error) {
+	name := filepath.Join(o.Dir, "lock")
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("embedded server: %w", err)
+	}
+	busy, err := lockFile(f)
+	if busy {
+		err = fmt.Errorf("%s: %w%s", o.Dir, ErrInUse, describeHolder(name))
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteString(strconv.Itoa(os.Getpid()) + "\n")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("embedded server: %w", err)
+	}
+	return f, nil
+}
+
+func describeHolder(name string) string {
+	b, err := os.ReadFile(name)
+	if err != nil || len(b) == 0 || len(b) > 4096 {
+		return ""
+	}
+	lines := strings.Fields(string(b))
+	text := " by process " + lines[0]
+	if len(lines) > 1 {
+		text += ", whose server listens on " + lines[1]
+	}
+	return text
+}
+
+// serverLog hands the server's log on: what it calls a notice is of interest for debugging only.
+type serverLog struct{ log *slog.Logger }
+
+func (l serverLog) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l serverLog) Warnf(format string, v ...any)   { l.log.Warn(fmt.Sprintf(format, v...)) }
+func (l serverLog) Fatalf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
+func (l serverLog) Errorf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
+func (l serverLog) Debugf(string, ...any)           {}
+func (l serverLog) Tracef(string, ...any)           {}
