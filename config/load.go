@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -119,7 +120,7 @@ func overlay(c *Config, environ Environ, overrides map[string]string, f *faults)
 			s.value.SetString("")
 		}
 	}
-	for path := range overrides {
+	for _, path := range slices.Sorted(maps.Keys(overrides)) {
 		if !slices.ContainsFunc(all, func(s Setting) bool { return s.Path == path }) {
 			f.at(path, 0, "is no setting that can be given outside the file")
 		}
