@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A Bridge is the statebridge command and one configuration of it: the processes that it starts follow each other, never two at a time.
+type Bridge struct {
+	t      testing.TB
+	bin    string
+	config string
+	log    *os.File // what all of them said
+}
+
+// NewBridge writes the config into dir, which also holds the data directory and the log. The end of the log is shown when the test fails.
+func NewBridge(t testing.TB, bin, dir, config string) *Bridge {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "bridge.yaml")
+	if err := os.WriteFile(file, []byte(config+"\ndata_dir: "+filepath.Join(dir, "data")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Bridge{t: t, bin: bin, config: file, log: log}
+	t.Cleanup(b.close)
+	return b
+}
+
+func (b *Bridge) close() {
+	b.log.Close()
+	if !b.t.Failed() {
+		return
+	}
+	all, err := os.ReadFile(b.log.Name())
+	if err != nil {
+		b.t.Log(err)
+	}
+	b.t.Logf("the log ends with:\n%s", all[max(0, len(all)-20_000):])
+}
+
+// Once runs `run --once` and fails the test unless it exits with 0 in time.
+func (b *Bridge) Once() {
+	b.t.Helper()
+	p := b.Start("--once")
+	if err := p.wait(2 * time.Minute); err != nil {
+		b.t.Fatalf("run --once: %v", err)
+	}
+}
+
+// A Process is one `statebridge run`.
+type Process struct {
+	b    *Bridge
+	cmd  *exec.Cmd
+	done chan struct{} // closed once it has ended and err is set
+	err  error
+}
+
+// Start starts `run`; it is killed when the test ends.
+func (b *Bridge) Start(args ...string) *Process {
+	b.t.Helper()
+	p := &Process{b: b, done: make(chan struct{})}
+	p.cmd = exec.Command(b.bin, append([]string{"run", "--config", b.config}, args...)...)
+	p.cmd.Stdout, p.cmd.Stderr = b.log, b.log
+	if err := p.cmd.Start(); err != nil {
+		b.t.Fatalf("start statebridge: %v", err)
+	}
+	go func() {
+		defer close(p.done)
+		p.err = p.cmd.Wait()
+	}()
+	b.t.Cleanup(p.Kill)
+	return p
+}
+
+func (p *Process) wait(limit time.Duration) error {
+	select {
+	case <-p.done:
+		return p.err
+	case <-time.After(limit):
+		return context.DeadlineExceeded
+	}
+}
+
+// Kill ends the process at once, as kill -9 does.
+func (p *Process) Kill() {
+	p.cmd.Process.Kill() // fails only when it has ended
+	<-p.done
+}
+
+// Stop asks the process to end, as a service manager does, and fails the test unless it exits with 0 in time.
+func (p *Process) Stop() {
+	p.b.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.b.t.Fatalf("stop statebridge: %v", err)
+	}
+	if err := p.wait(time.Minute); err != nil {
+		p.b.t.Fatalf("statebridge did not stop as asked: %v", err)
+	}
+}
+
+// Running fails the test when the process has ended by itself.
+func (p *Process) Running() {
+	p.b.t.Helper()
+	select {
+	case <-p.done:
+		p.b.t.Fatalf("statebridge ended by itself: %v", p.err)
+	default:
+	}
+}
+
+// Output runs a command of the binary that prints to stdout, and fails the test unless it exits with 0.
+func Output(t testing.TB, bin string, args ...string) []byte {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.Command(bin, args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("statebridge %q: %v\n%s", args, err, stderr.Bytes())
+	}
+	return out
+}

@@ -1,0 +1,265 @@
+package e2e
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+)
+
+// A table is the rows of one consumer in one target, each as JSON with sorted members, sorted.
+type table []string
+
+func (t table) String() string { return strings.Join(t, "\n") }
+
+// The consumers that mirror the bank, and the rows that they make of the job's.
+var consumers = map[string]struct {
+	operator, state string
+	columns         string // of the config; empty: from the schema
+	row             func(key, mapKey, value any) map[string]any
+}{
+	"accounts": {"accounts-op", "balance", "{id: key, balance: value}", func(key, _, value any) map[string]any {
+		return map[string]any{"id": key, "balance": value}
+	}},
+	"profiles": {"accounts-op", "profile", "", func(key, _, value any) map[string]any {
+		row := map[string]any{"key": key}
+		for name, v := range value.(map[string]any) {
+			row[name] = v
+		}
+		return row
+	}},
+	"recent": {"accounts-op", "recent", "", func(key, _, value any) map[string]any {
+		return map[string]any{"key": key, "value": value}
+	}},
+	"carts": {"carts-op", "items", "", func(key, mapKey, value any) map[string]any {
+		return map[string]any{"key": key, "map_key": mapKey, "value": value}
+	}},
+}
+
+// Bank is the config that mirrors the job whose checkpoints are in dir into a database and into Redis, in two encodings.
+func Bank(dir, postgres, redis string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "source: {name: bank, flink: {checkpoints: %q, poll: 100ms}}\nconsumers:\n", "file://"+dir)
+	for name, c := range consumers {
+		fmt.Fprintf(&b, "  - {name: %s, operator: %s, state: %s", name, c.operator, c.state)
+		if c.columns != "" {
+			b.WriteString(", columns: " + c.columns)
+		}
+		b.WriteString("}\n")
+	}
+	fmt.Fprintf(&b, "sinks:\n  - {name: pg, consumers: [accounts, profiles, recent, carts], postgres: {url: %q}}\n", postgres)
+	fmt.Fprintf(&b, "  - {name: cache, consumers: [accounts], redis: {url: %q, key: \"accounts:{id}\", encoding: hash}}\n", redis)
+	fmt.Fprintf(&b, "  - {name: documents, consumers: [profiles, carts], redis: {url: %q, encoding: json}}\n", redis)
+	return b.String()
+}
+
+// Expected reads a snapshot's expected rows as the tables that the consumers must make of them.
+func Expected(t testing.TB, file string) map[string]table {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(file, ".gz") {
+		if r, err = gzip.NewReader(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tables := map[string]table{}
+	for s := bufio.NewScanner(r); s.Scan(); {
+		var row struct {
+			Operator string `json:"operator_uid"`
+			State    string
+			Key      any
+			MapKey   any `json:"map_key"`
+			Value    any
+		}
+		if err := json.Unmarshal(s.Bytes(), &row); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for name, c := range consumers {
+			if c.operator == row.Operator && c.state == row.State {
+				tables[name] = append(tables[name], line(c.row(row.Key, row.MapKey, row.Value)))
+			}
+		}
+	}
+	for _, rows := range tables {
+		slices.Sort(rows)
+	}
+	return tables
+}
+
+// line is one spelling of a row: sorted members, those that are null left out, since a hash has no field for them.
+func line(row map[string]any) string {
+	for name, v := range row {
+		if v == nil {
+			delete(row, name)
+		}
+	}
+	b, err := json.Marshal(row)
+	if err != nil {
+		panic(err) // it was JSON before
+	}
+	return string(b)
+}
+
+func respell(s string) (string, error) {
+	var row map[string]any
+	if err := json.Unmarshal([]byte(s), &row); err != nil {
+		return "", fmt.Errorf("%q: %w", s, err)
+	}
+	return line(row), nil
+}
+
+// postgresTable reads a table in one statement, so in one snapshot.
+func postgresTable(ctx context.Context, db *pgx.Conn, name string) (table, error) {
+	rows, err := db.Query(ctx, "SELECT row_to_json(t)::text FROM "+pgx.Identifier{name}.Sanitize()+" t")
+	if err != nil {
+		return nil, err
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, err
+	}
+	for i := range lines {
+		if lines[i], err = respell(lines[i]); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(lines)
+	return lines, nil
+}
+
+// redisTable reads the rows whose keys start with the consumer's name and a colon, be they hashes or JSON.
+func redisTable(ctx context.Context, db *redis.Client, name string) (table, error) {
+	var rows table
+	keys := db.Scan(ctx, 0, name+":*", 1000).Iterator()
+	for keys.Next(ctx) {
+		row, err := redisRow(ctx, db, keys.Val())
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows), keys.Err() // a scan may show a key twice
+}
+
+func redisRow(ctx context.Context, db *redis.Client, key string) (string, error) {
+	kind, err := db.Type(ctx, key).Result()
+	if err != nil {
+		return "", err
+	}
+	if kind == "string" {
+		s, err := db.Get(ctx, key).Result()
+		if err != nil {
+			return "", err
+		}
+		return respell(s)
+	}
+	hash, err := db.HGetAll(ctx, key).Result()
+	if err != nil {
+		return "", err
+	}
+	row := map[string]any{}
+	for field, text := range hash {
+		if json.Unmarshal([]byte(text), new(float64)) == nil {
+			row[field] = json.Number(text)
+		} else {
+			row[field] = text
+		}
+	}
+	return line(row), nil
+}
+
+// Targets are the servers that the bank is mirrored into.
+type Targets struct {
+	t        testing.TB
+	postgres *pgx.Conn
+	redis    *redis.Client
+}
+
+// Connect opens the targets for reading.
+func Connect(t testing.TB, postgresURL, redisURL string) *Targets {
+	t.Helper()
+	db, err := pgx.Connect(t.Context(), postgresURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close(context.Background()) })
+	o, err := redis.ParseURL(redisURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := redis.NewClient(o)
+	t.Cleanup(func() { cache.Close() })
+	return &Targets{t, db, cache}
+}
+
+// Await waits until all tables in all targets are as expected, and fails the test with the first difference if they do not get there.
+func (g *Targets) Await(want map[string]table, limit time.Duration) {
+	g.t.Helper()
+	for deadline := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+		fault := g.compare(want)
+		if fault == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatalf("after %v: %s", limit, fault)
+		}
+	}
+}
+
+// compare says where the targets first differ from what they should hold.
+func (g *Targets) compare(want map[string]table) string {
+	ctx := g.t.Context()
+	for name := range consumers {
+		got, err := postgresTable(ctx, g.postgres, name)
+		if err != nil {
+			return fmt.Sprintf("postgres table %s: %v", name, err)
+		}
+		if fault := want[name].differs(got); fault != "" {
+			return fmt.Sprintf("postgres table %s: %s", name, fault)
+		}
+	}
+	for _, name := range []string{"accounts", "profiles", "carts"} {
+		got, err := redisTable(ctx, g.redis, name)
+		if err != nil {
+			return fmt.Sprintf("redis keys %s:*: %v", name, err)
+		}
+		if fault := want[name].differs(got); fault != "" {
+			return fmt.Sprintf("redis keys %s:*: %s", name, fault)
+		}
+	}
+	return ""
+}
+
+// differs says how got is another table; both are sorted.
+func (t table) differs(got table) string {
+	if slices.Equal(t, got) {
+		return ""
+	}
+	for _, row := range t {
+		if _, ok := slices.BinarySearch(got, row); !ok {
+			return fmt.Sprintf("%d rows, want %d; missing %s", len(got), len(t), row)
+		}
+	}
+	for _, row := range got {
+		if _, ok := slices.BinarySearch(t, row); !ok {
+			return fmt.Sprintf("%d rows, want %d; not expected %s", len(got), len(t), row)
+		}
+	}
+	return fmt.Sprintf("%d rows, want %d, some more than once", len(got), len(t))
+}
