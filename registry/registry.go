@@ -2,96 +2,166 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/statebridge/statebridge/stream"
 )
 
 // Registry is the registry of one source.
 type Registry struct {
+	src *stream.Source
+	kv  jetstream.KeyValue
 }
 
 // Open opens the registry of a source and creates its bucket when absent.
-func Open(ctx context.Context, s *stream.Source) (*Registry, error) { panic("not yet") }
+func Open(ctx context.Context, s *stream.Source) (*Registry, error) {
+	kv, err := s.Bucket(ctx, "registry")
+	if err != nil {
+		return nil, fmt.Errorf("registry of source %s: %w", s.Name(), err)
+	}
+	return &Registry{src: s, kv: kv}, nil
+}
+
+// Kinds of keys: <kind>.<consumer>, and position.<consumer>.<sink>.
+const (
+	kindConsumer = "consumer"
+	kindPosition = "position"
+	kindResync   = "resync"
+	kindLease    = "lease"
+)
+
+func key(kind string, names ...string) string {
+	parts := []string{kind}
+	for _, n := range names {
+		parts = append(parts, stream.Token(n))
+	}
+	return strings.Join(parts, ".")
+}
+
+// get reads a value; revision 0 says that there is none.
+func get[T any](ctx context.Context, r *Registry, key string) (v T, revision uint64, err error) {
+	e, err := r.kv.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return v, 0, nil
+	}
+	if err != nil {
+		return v, 0, fmt.Errorf("registry, %s: %w", key, err)
+	}
+	if err := json.Unmarshal(e.Value(), &v); err != nil {
+		return v, 0, fmt.Errorf("registry, %s: %w", key, err)
+	}
+	return v, e.Revision(), nil
+}
+
+func (r *Registry) put(ctx context.Context, key string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if _, err := r.kv.Put(ctx, key, b); err != nil {
+		return fmt.Errorf("registry, %s: %w", key, err)
+	}
+	return nil
+}
+
+// list reads all values whose keys match the filter.
+func list[T any](ctx context.Context, r *Registry, filter string) ([]T, error) {
+	w, err := r.kv.Watch(ctx, filter, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("registry, %s: %w", filter, err)
+	}
+	defer func() { _ = w.Stop() }()
+	var all []T
+	for {
+		select {
+		case e, open := <-w.Updates():
+			if e == nil { // all there were
+				if !open {
+					return nil, fmt.Errorf("registry, %s: listing ended early", filter)
+				}
+				return all, nil
+			}
+			var v T
+			if err := json.Unmarshal(e.Value(), &v); err != nil {
+				return nil, fmt.Errorf("registry, %s: %w", e.Key(), err)
+			}
+			all = append(all, v)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
 
 // Consumer is what is known of one consumer.
 type Consumer struct {
-	Name      string     `json:"name"`
-	Operator  string     `json:"operator"`
-	State     string     `json:"state"`
-	Time      time.Time  `json:"time"` // of registration
-	Positions []Position `json:"-"`
-	Resync    *Resync    `json:"-"`
+	Name     string    `json:"name"`
+	Operator string    `json:"operator"`
+	State    string    `json:"state"`
+	Time     time.Time `json:"time"` // of registration
+
+	Positions []Position `json:"-"` // by sink
+	Resync    *Resync    `json:"-"` // pending
 	Holder    string     `json:"-"` // of the publisher's lease; empty when none
 }
 
 // Register makes a consumer known, or updates it.
-func (r *Registry) Register(ctx context.Context, c Consumer) error { panic("not yet") }
+func (r *Registry) Register(ctx context.Context, c Consumer) error {
+	if c.Time.IsZero() {
+		c.Time = time.Now().UTC()
+	}
+	return r.put(ctx, key(kindConsumer, c.Name), c)
+}
+
+// Remove forgets a consumer with all that belongs to it. Its epochs stay.
+func (r *Registry) Remove(ctx context.Context, consumer string) error {
+	ps, err := r.Positions(ctx, consumer)
+	if err != nil {
+		return err
+	}
+	for _, p := range ps {
+		if err := r.RemovePosition(ctx, consumer, p.Sink); err != nil {
+			return err
+		}
+	}
+	for _, kind := range []string{kindResync, kindConsumer} {
+		if err := r.kv.Purge(ctx, key(kind, consumer)); err != nil {
+			return fmt.Errorf("registry, consumer %s: %w", consumer, err)
+		}
+	}
+	return nil
+}
 
 // Consumers lists the consumers, each with its sinks' positions, by name.
-func (r *Registry) Consumers(ctx context.Context) ([]Consumer, error) { panic("not yet") }
-
-// Position says how far a sink has committed.
-type Position struct {
-	Consumer string    `json:"consumer"`
-	Sink     string    `json:"sink"`
-	Chain    string    `json:"chain"`
-	Epoch    uint64    `json:"epoch"`
-	Time     time.Time `json:"time"`
+func (r *Registry) Consumers(ctx context.Context) ([]Consumer, error) {
+	all, err := list[Consumer](ctx, r, kindConsumer+".*")
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		c := &all[i]
+		if c.Positions, err = r.Positions(ctx, c.Name); err != nil {
+			return nil, err
+		}
+		q, pending, err := r.Resync(ctx, c.Name)
+		if err != nil {
+			return nil, err
+		}
+		if pending {
+			c.Resync = &q
+		}
+		h, _, err := get[held](ctx, r, key(kindLease, c.Name))
+		if err != nil {
+			return nil, err
+		}
+		c.Holder = h.Holder
+	}
+	slices.SortFunc(all, func(a, b Consumer) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
 }
-
-// SetPosition reports a sink's position. The truth is in the target; this is for trimming and for people.
-func (r *Registry) SetPosition(ctx context.Context, p Position) error { panic("not yet") }
-
-// Positions gives the positions of a consumer's sinks, by sink.
-func (r *Registry) Positions(ctx context.Context, consumer string) ([]Position, error) {
-	panic("not yet")
-}
-
-// RemovePosition forgets a sink that is no longer configured.
-func (r *Registry) RemovePosition(ctx context.Context, consumer, sink string) error {
-	panic("not yet")
-}
-
-// Resync asks for a full epoch of a consumer.
-type Resync struct {
-	Consumer string    `json:"consumer"`
-	Sink     string    `json:"sink"`
-	Reason   string    `json:"reason"`
-	Chain    string    `json:"chain"` // position of the sink when it asked
-	After    uint64    `json:"after"`
-	Time     time.Time `json:"time"`
-
-	revision uint64
-}
-
-// RequestResync asks for a full epoch. A request that is pending already stays as it is.
-func (r *Registry) RequestResync(ctx context.Context, q Resync) error { panic("not yet") }
-
-// Resync gives the pending request of a consumer, if there is any.
-func (r *Registry) Resync(ctx context.Context, consumer string) (Resync, bool, error) {
-	panic("not yet")
-}
-
-// WatchResync sends on the channel whenever a request of the consumer is or becomes pending, until ctx ends; then it closes it.
-func (r *Registry) WatchResync(ctx context.Context, consumer string) (<-chan Resync, error) {
-	panic("not yet")
-}
-
-// ClearResync removes the request q, once a full epoch is published. A request made since then stays.
-func (r *Registry) ClearResync(ctx context.Context, q Resync) error { panic("not yet") }
-
-// Lease is the right to publish for a consumer. It is an economy, not the guarantee: a publisher that lost it is fenced by the stream.
-type Lease struct {
-}
-
-// Acquire waits until the lease is free or its holder has not renewed it for ttl, as seen on this process's own clock. holder is for people.
-func (r *Registry) Acquire(ctx context.Context, consumer, holder string, ttl time.Duration) (*Lease, error) {
-	panic("not yet")
-}
-
-// Lost is closed once the lease is no longer held.
-func (l *Lease) Lost() <-chan struct{} { panic("not yet") }
-
-// Release gives the lease back and waits for its heartbeat to end.
-func (l *Lease) Release() { panic("not yet") }

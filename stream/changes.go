@@ -73,11 +73,13 @@ func (s *Source) batch(ctx context.Context, a *assembly, m jetstream.Msg) ([]Cha
 		line, after, _ := bytes.Cut(rest, []byte{'\n'})
 		rest = after
 		p, err := parseLine(line)
-		if err == nil && p.object != nil {
-			p, err = s.resolve(ctx, a, partition, p)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("epoch %s, partition %d: %w", a.epoch, partition, err)
+			return nil, a.gap(partition, err.Error())
+		}
+		if p.object != nil {
+			if p, err = s.resolve(ctx, a, partition, p); err != nil {
+				return nil, err
+			}
 		}
 		p.Partition = partition
 		if err := a.add(p.Change); err != nil {
@@ -91,20 +93,20 @@ func (s *Source) batch(ctx context.Context, a *assembly, m jetstream.Msg) ([]Cha
 func (s *Source) resolve(ctx context.Context, a *assembly, partition int, p parsed) (parsed, error) {
 	ref, err := parseObjectRef(p.object)
 	if err != nil {
-		return p, err
+		return p, a.gap(partition, err.Error())
 	}
 	b, err := s.large.GetBytes(ctx, ref.Name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrDigestMismatch) {
 		return p, a.gap(partition, fmt.Sprintf("object %s: %v", ref.Name, err))
 	}
 	if err != nil {
-		return p, fmt.Errorf("object %s: %w", ref.Name, err)
+		return p, fmt.Errorf("epoch %s, object %s: %w", a.epoch, ref.Name, err)
 	}
 	whole, err := parseLine(bytes.TrimSuffix(b, []byte{'\n'}))
-	if err == nil && (whole.Seq != p.Seq || whole.Op != p.Op || whole.object != nil) {
-		err = fmt.Errorf("object %s holds another change than the line that names it", ref.Name)
+	if err != nil || whole.Seq != p.Seq || whole.Op != p.Op || whole.object != nil {
+		return p, a.gap(partition, fmt.Sprintf("object %s does not hold change %d", ref.Name, p.Seq))
 	}
-	return whole, err
+	return whole, nil
 }
 
 // assembly checks that what arrives is the epoch, whole and in order.

@@ -1,0 +1,161 @@
+package registry
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Lease is the right to publish for a consumer. It is an economy, not the guarantee: a publisher that lost it is fenced by the stream.
+//
+// No clocks of two machines are compared. The holder counts up a beat; who waits takes the lease once it has seen one beat unchanged for the lease's time on its own clock. The holder
+// gives up when that time has passed on its clock since it began the last renewal that succeeded, which is never later.
+type Lease struct {
+	reg      *Registry
+	key      string
+	held     held
+	revision uint64
+	cancel   context.CancelFunc
+	lost     chan struct{}
+	done     sync.WaitGroup
+}
+
+// held is the value of a lease's key.
+type held struct {
+	Holder  string `json:"holder"`
+	Session string `json:"session"` // random, of one Acquire
+	Server  string `json:"server"`  // that the holder was connected to: an embedded one knows that what was held in another run of it is free
+	TTL     int64  `json:"ttl_ms"`
+	Beat    uint64 `json:"beat"`
+}
+
+// Acquire waits until the lease is free or its holder has not renewed it for its time. holder is for people, and should name the process.
+func (r *Registry) Acquire(ctx context.Context, consumer, holder string, ttl time.Duration) (*Lease, error) {
+	if ttl <= 0 {
+		return nil, fmt.Errorf("lease of consumer %s: time %s", consumer, ttl)
+	}
+	l := &Lease{reg: r, key: key(kindLease, consumer), lost: make(chan struct{})}
+	l.held = held{Holder: holder, Session: rand.Text(), Server: r.src.Bus().Server(), TTL: max(ttl.Milliseconds(), 1)}
+	began, err := l.wait(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("lease of consumer %s: %w", consumer, err)
+	}
+	beat, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	l.cancel = cancel
+	l.done.Go(func() { l.beat(beat, began, ttl) })
+	return l, nil
+}
+
+// wait gives the time at which the successful write began.
+func (l *Lease) wait(ctx context.Context) (time.Time, error) {
+	var seen uint64 // revision of the beat that is watched
+	var since time.Time
+	for {
+		was, revision, err := get[held](ctx, l.reg, l.key)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if revision != seen {
+			seen, since = revision, time.Now()
+		}
+		ttl := time.Duration(was.TTL) * time.Millisecond
+		dead := l.reg.src.Bus().Embedded() && was.Server != l.held.Server
+		if revision == 0 || was.Holder == "" || dead || time.Since(since) >= ttl {
+			began := time.Now()
+			switch err := l.write(ctx, revision); {
+			case err == nil:
+				return began, nil
+			case !isConflict(err):
+				return time.Time{}, err
+			}
+			continue
+		}
+		if err := pause(ctx, min(ttl/5+time.Millisecond, time.Second)); err != nil {
+			return time.Time{}, fmt.Errorf("held by %s: %w", was.Holder, err)
+		}
+	}
+}
+
+// write stores the next beat over the revision given; 0 stands for none.
+func (l *Lease) write(ctx context.Context, over uint64) error {
+	next := l.held
+	next.Beat++
+	b, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	var revision uint64
+	if over == 0 {
+		revision, err = l.reg.kv.Create(ctx, l.key, b)
+	} else {
+		revision, err = l.reg.kv.Update(ctx, l.key, b, over)
+	}
+	if err == nil {
+		l.held, l.revision = next, revision
+	}
+	return err
+}
+
+// beat renews until released or lost.
+func (l *Lease) beat(ctx context.Context, began time.Time, ttl time.Duration) {
+	defer close(l.lost)
+	for {
+		if pause(ctx, ttl/4) != nil {
+			return
+		}
+		try, cancel := context.WithDeadline(ctx, began.Add(ttl))
+		start := time.Now()
+		err := l.write(try, l.revision)
+		if isConflict(err) {
+			err = l.adopt(try)
+		}
+		cancel()
+		switch {
+		case err == nil:
+			began = start
+		case isConflict(err) || time.Since(began) >= ttl:
+			return
+		}
+	}
+}
+
+// adopt renews over a beat of our own whose answer was lost; the lease of somebody else is a conflict.
+func (l *Lease) adopt(ctx context.Context) error {
+	is, revision, err := get[held](ctx, l.reg, l.key)
+	if err != nil {
+		return err
+	}
+	if is.Session != l.held.Session {
+		return jetstream.ErrKeyExists
+	}
+	return l.write(ctx, revision)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Lost is closed once the lease is no longer held, for whatever reason.
+func (l *Lease) Lost() <-chan struct{} { return l.lost }
+
+// Release ends the heartbeat and gives the lease back, if it is still held. Should that fail, it ends by itself.
+func (l *Lease) Release() {
+	l.cancel()
+	l.done.Wait()
+	l.held.Holder = ""
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_ = l.write(ctx, l.revision)
+}
