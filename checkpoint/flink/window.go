@@ -137,6 +137,18 @@ func (w *window) skip(ctx context.Context, n int) error {
 	return w.next(ctx, func(r *javaio.Reader) { r.Skip(n) })
 }
 
+// all consumes everything up to the end.
+func (w *window) all(ctx context.Context) ([]byte, error) {
+	for !w.eof {
+		if err := w.more(ctx); err != nil {
+			return nil, err
+		}
+	}
+	b := w.buf[w.start:]
+	w.start = len(w.buf)
+	return b, nil
+}
+
 // end says whether nothing is left.
 func (w *window) end(ctx context.Context) (bool, error) {
 	for w.start == len(w.buf) && !w.eof {
