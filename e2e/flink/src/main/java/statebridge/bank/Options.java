@@ -16,7 +16,7 @@ final class Options {
               --max-parallelism N  number of key groups (128)
               --retained N         checkpoints kept (3 when moving, else 100)
               --inline SIZE        state smaller than this stands in _metadata, as 20kb (0kb)
-              --write-buffer SIZE  of RocksDB; small, so that it flushes and compacts (64kb)
+              --write-buffer SIZE  of RocksDB; small, so that it flushes and compacts (64kb; bulk: 8mb)
               --compression BOOL   snapshot compression (false)
               --seed N             of the script (1)
               --accounts N         open at the start (1000)
