@@ -1,8 +1,11 @@
 package state
 
-// Path leads to a value of a row: key, namespace, map_key, value or ttl_ts, then member names separated by dots, as in
-// value.address.city or key.f0.
-type Path string
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Column is a column of a table that mirrors a state.
 type Column struct {
@@ -10,6 +13,8 @@ type Column struct {
 	Path Path
 	Type *Type
 	Key  bool // part of the row's identity
+
+	whole bool // one of those that show all members of the value: none may be left out
 }
 
 // Mapping names a column and the path that it shows.
@@ -18,12 +23,128 @@ type Mapping struct {
 	Path Path
 }
 
-// DefaultColumns gives the columns of a state when the user names none.
-func DefaultColumns(s *Schema) []Column { return nil }
+// DefaultColumns gives the columns of a state when the user names none: key, or its members as key_<name>; namespace;
+// map_key; and value, or the members of an object under their own names. A member whose name is taken gets the prefix
+// value_.
+func DefaultColumns(s *Schema) []Column {
+	var columns []Column
+	taken := map[string]bool{}
+	add := func(c Column) {
+		for taken[c.Name] {
+			c.Name = "value_" + c.Name
+		}
+		taken[c.Name] = true
+		columns = append(columns, c)
+	}
+	for _, root := range s.identity() {
+		t := s.rootType(root)
+		fields := t.members()
+		if root != pathKey || t.opaque() || len(fields) == 0 {
+			add(Column{Name: root, Path: Path(root), Type: t, Key: true})
+			continue
+		}
+		for _, f := range fields {
+			add(Column{Name: "key_" + f.Name, Path: Path("key." + f.Name), Type: f.Type, Key: true})
+		}
+	}
+	if s.Kind == KindTimer {
+		return columns
+	}
+	s.addValue(add)
+	return columns
+}
 
-// ParseColumns gives the columns that the user named, in that order; it lists every fault at once.
-func ParseColumns(s *Schema, mappings []Mapping) ([]Column, error) { return nil, nil }
+func (s *Schema) addValue(add func(Column)) {
+	t := s.valueType()
+	if t.Kind != Object || t.opaque() || slices.ContainsFunc(t.members(), func(f Field) bool { return strings.Contains(f.Name, ".") }) {
+		add(Column{Name: pathValue, Path: pathValue, Type: t})
+		return
+	}
+	for _, f := range t.members() {
+		add(Column{Name: f.Name, Path: Path("value." + f.Name), Type: f.Type, whole: true})
+	}
+}
 
-// ColumnType names the type of a column: bool, int8, int16, int32, int64, float32, float64, string, bytes, decimal, bigint, date,
-// time, datetime, instant, uuid or json.
-func (t *Type) ColumnType() string { return "json" }
+// ParseColumns gives the columns that the user named, in that order. It refuses columns that do not tell every two rows
+// apart, and lists all faults at once.
+func ParseColumns(s *Schema, mappings []Mapping) ([]Column, error) {
+	var columns []Column
+	var faults []error
+	seen := map[string]bool{}
+	for _, m := range mappings {
+		switch {
+		case m.Name == "":
+			faults = append(faults, fmt.Errorf("path %q has no column name", m.Path))
+			continue
+		case seen[m.Name]:
+			faults = append(faults, fmt.Errorf("column %q is named twice", m.Name))
+			continue
+		}
+		seen[m.Name] = true
+		t, err := s.resolve(m.Path)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("column %q: path %q: %w", m.Name, m.Path, err))
+			continue
+		}
+		root, _ := m.Path.split()
+		columns = append(columns, Column{Name: m.Name, Path: m.Path, Type: t, Key: slices.Contains(s.identity(), root)})
+	}
+	if faults == nil {
+		faults = s.uncovered(columns)
+	}
+	return columns, errors.Join(faults...)
+}
+
+// resolve gives the type at the end of a path.
+func (s *Schema) resolve(p Path) (*Type, error) {
+	root, names := p.split()
+	t := s.rootType(root)
+	if t == nil {
+		return nil, fmt.Errorf("the state has no %q (it has %s)", root, strings.Join(s.roots(), ", "))
+	}
+	for _, name := range names {
+		next, err := t.member(name)
+		if err != nil {
+			return nil, err
+		}
+		t = next
+	}
+	return t, nil
+}
+
+func (s *Schema) roots() []string {
+	return slices.DeleteFunc([]string{pathKey, pathNamespace, pathMapKey, pathValue, pathTTL}, func(root string) bool {
+		return s.rootType(root) == nil
+	})
+}
+
+// uncovered names each part of a row's identity that the columns leave out.
+func (s *Schema) uncovered(columns []Column) []error {
+	var faults []error
+	for _, root := range s.identity() {
+		for _, p := range missingPaths(Path(root), s.rootType(root), columns) {
+			faults = append(faults, fmt.Errorf("no column shows %q, without which rows cannot be told apart", p))
+		}
+	}
+	return faults
+}
+
+// missingPaths gives the parts of p that no column has: p itself, or some of its members when others are there.
+func missingPaths(p Path, t *Type, columns []Column) []Path {
+	some := false
+	for _, c := range columns {
+		if c.Path == p {
+			return nil
+		}
+		some = some || strings.HasPrefix(string(c.Path), string(p)+".")
+	}
+	fields := t.members()
+	if !some || len(fields) == 0 {
+		return []Path{p}
+	}
+	var missing []Path
+	for _, f := range fields {
+		missing = append(missing, missingPaths(p+"."+Path(f.Name), f.Type, columns)...)
+	}
+	return missing
+}

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"math"
 	"math/bits"
 	"strconv"
@@ -105,20 +103,6 @@ func readKryoUUID(k *kryoReader, dst []byte, _ *kryoType) []byte {
 		return appendUUID(dst, k.uint64(), k.uint64())
 	}
 	return appendUUID(dst, uint64(unzigzag(k.varlong())), uint64(unzigzag(k.varlong())))
-}
-
-func appendUUID(dst []byte, high, low uint64) []byte {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], high)
-	binary.BigEndian.PutUint64(b[8:], low)
-	dst = append(dst, '"')
-	for i, end := range [...]int{4, 6, 8, 10, 16} {
-		if i > 0 {
-			dst = append(dst, '-')
-		}
-		dst = hex.AppendEncode(dst, b[[...]int{0, 4, 6, 8, 10}[i]:end])
-	}
-	return append(dst, '"')
 }
 
 func readKryoInstant(k *kryoReader, dst []byte, _ *kryoType) []byte {

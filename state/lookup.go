@@ -1,7 +1,9 @@
 package state
 
 import (
+	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -21,18 +23,18 @@ func (s *Schema) EncodeKey(key, namespace, mapKey []byte) (k, n, m []byte, err e
 	return k, n, m, nil
 }
 
-func (s *Schema) encodeNamespace(json []byte) ([]byte, error) {
+func (s *Schema) encodeNamespace(text []byte) ([]byte, error) {
 	if s.Namespace != nil && s.void() {
-		if json != nil {
+		if text != nil {
 			return nil, errors.New("the state has no namespaces")
 		}
 		return []byte{0}, nil
 	}
-	return encodePart("namespace", s.Namespace, json)
+	return encodePart("namespace", s.Namespace, text)
 }
 
-func encodePart(name string, c Codec, json []byte) ([]byte, error) {
-	if json == nil {
+func encodePart(name string, c Codec, text []byte) ([]byte, error) {
+	if text == nil {
 		return nil, nil
 	}
 	if c == nil {
@@ -42,9 +44,13 @@ func encodePart(name string, c Codec, json []byte) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("a %s of type %s cannot be looked up", name, c.Type())
 	}
-	b, err := kc.AppendKey([]byte{}, json)
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", name, text, err)
+	}
+	b, err := kc.AppendKey([]byte{}, compact.Bytes())
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", name, json, err)
+		return nil, fmt.Errorf("%s %s: %w", name, text, err)
 	}
 	return b, nil
 }
@@ -75,4 +81,19 @@ func KeyGroup(hashCode int32, maxParallelism int) int {
 func OperatorID(uid string) string {
 	id := murmur128([]byte(uid))
 	return hex.EncodeToString(id[:])
+}
+
+// KeyGroup is the group of a key given as JSON; false where its type does not say what its hashCode is, or the key does
+// not fit the type. Then each group may hold it.
+func (s *Schema) KeyGroup(key []byte) (int, bool) {
+	kc, ok := s.Key.(KeyCodec)
+	var compact bytes.Buffer
+	if !ok || json.Compact(&compact, key) != nil {
+		return 0, false
+	}
+	hash, ok := kc.HashCode(compact.Bytes())
+	if !ok || s.MaxParallelism <= 0 {
+		return 0, false
+	}
+	return KeyGroup(hash, s.MaxParallelism), true
 }

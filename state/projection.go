@@ -1,13 +1,218 @@
 package state
 
-// Projection cuts a row into columns.
-type Projection struct{ columns []Column }
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"sync"
+)
 
-// NewProjection prepares the columns for many rows.
-func NewProjection(columns []Column) *Projection { return &Projection{columns} }
+// Projection cuts rows into columns. It may be used by several goroutines.
+type Projection struct {
+	columns []projected
+	roots   [5]*branch // of key, namespace, map_key, value, ttl_ts; nil where no column is taken
+}
+
+type projected struct {
+	member []byte // `"name":`
+	key    bool
+}
+
+// A branch is a part of a row: columns that show it whole, and members that others show.
+type branch struct {
+	path    Path
+	columns []int
+	members []*branch
+	quoted  []byte // its name in an object
+	index   int    // its position in an array, or -1
+	strict  bool   // a member of the value that is not among members is a fault
+}
+
+// NewProjection prepares columns for many rows.
+func NewProjection(columns []Column) *Projection {
+	p := &Projection{}
+	for i, c := range columns {
+		p.columns = append(p.columns, projected{append(appendQuoted(nil, c.Name), ':'), c.Key})
+		root, names := c.Path.split()
+		b := &p.roots[rootIndex(root)]
+		if *b == nil {
+			*b = &branch{path: Path(root), index: -1}
+		}
+		(*b).add(i, names)
+		(*b).strict = (*b).strict || c.whole
+	}
+	return p
+}
+
+func rootIndex(root string) int {
+	switch root {
+	case pathKey:
+		return 0
+	case pathNamespace:
+		return 1
+	case pathMapKey:
+		return 2
+	case pathTTL:
+		return 4
+	}
+	return 3
+}
+
+func (b *branch) add(column int, names []string) {
+	if len(names) == 0 {
+		b.columns = append(b.columns, column)
+		return
+	}
+	path := b.path + "." + Path(names[0])
+	for _, m := range b.members {
+		if m.path == path {
+			m.add(column, names[1:])
+			return
+		}
+	}
+	m := &branch{path: path, quoted: appendQuoted(nil, names[0]), index: position(names[0])}
+	b.members = append(b.members, m)
+	m.add(column, names[1:])
+}
+
+// position reads the name of a tuple's field; -1 for any other name.
+func position(name string) int {
+	if len(name) < 2 || name[0] != 'f' {
+		return -1
+	}
+	n, err := strconv.Atoi(name[1:])
+	if err != nil || n < 0 || strconv.Itoa(n) != name[1:] {
+		return -1
+	}
+	return n
+}
 
 // AppendKey appends the key columns as a flat JSON object.
-func (p *Projection) AppendKey(dst []byte, row *Row) ([]byte, error) { return dst, nil }
+func (p *Projection) AppendKey(dst []byte, row *Row) ([]byte, error) { return p.append(dst, row, true) }
 
 // AppendRow appends all columns as a flat JSON object.
-func (p *Projection) AppendRow(dst []byte, row *Row) ([]byte, error) { return dst, nil }
+func (p *Projection) AppendRow(dst []byte, row *Row) ([]byte, error) {
+	return p.append(dst, row, false)
+}
+
+var partsPool = sync.Pool{New: func() any { return new([][]byte) }}
+
+func (p *Projection) append(dst []byte, row *Row, keyOnly bool) ([]byte, error) {
+	pooled := partsPool.Get().(*[][]byte)
+	defer partsPool.Put(pooled)
+	if cap(*pooled) < len(p.columns) {
+		*pooled = make([][]byte, len(p.columns))
+	}
+	parts := (*pooled)[:len(p.columns)]
+	clear(parts)
+	var ttl [20]byte
+	if err := p.cut(parts, row, keyOnly, ttl[:0]); err != nil {
+		return dst, err
+	}
+	dst = append(dst, '{')
+	for i, c := range p.columns {
+		if keyOnly && !c.key {
+			continue
+		}
+		dst = append(dst, c.member...)
+		if parts[i] == nil {
+			dst = appendNull(dst)
+		} else {
+			dst = append(dst, parts[i]...)
+		}
+		dst = append(dst, ',')
+	}
+	return closeObject(dst), nil
+}
+
+// cut finds the part of the row that each column shows.
+func (p *Projection) cut(parts [][]byte, row *Row, keyOnly bool, ttl []byte) error {
+	if row.HasTTL && p.roots[4] != nil {
+		ttl = strconv.AppendInt(ttl, row.TTL, 10)
+	}
+	for i, v := range [...][]byte{row.Key, row.Namespace, row.MapKey, row.Value, ttl} {
+		b := p.roots[i]
+		if b == nil || keyOnly && !p.hasKey(b) {
+			continue
+		}
+		if i == 4 && !row.HasTTL {
+			v = nil
+		}
+		if err := b.cut(parts, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasKey says whether some column of b is a key column.
+func (p *Projection) hasKey(b *branch) bool {
+	for _, c := range b.columns {
+		if p.columns[c].key {
+			return true
+		}
+	}
+	for _, m := range b.members {
+		if p.hasKey(m) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *branch) cut(parts [][]byte, v []byte) error {
+	if isNull(v) {
+		return nil // and so are all its members
+	}
+	for _, c := range b.columns {
+		parts[c] = v
+	}
+	if len(b.members) == 0 {
+		return nil
+	}
+	m, taken := membersOf(v), 0
+	for m.step() {
+		child := b.match(&m, &taken)
+		if child == nil {
+			if b.strict {
+				return b.unmatched(v, m.name)
+			}
+			continue
+		}
+		if err := child.cut(parts, m.value); err != nil {
+			return err
+		}
+	}
+	if m.err != nil {
+		return fmt.Errorf("%s has no members: %.40s", b.path, v)
+	}
+	return nil
+}
+
+// match finds the branch of a member. Members mostly come in the order of the branches, so it looks at the next one first.
+func (b *branch) match(m *members, taken *int) *branch {
+	for i := range b.members {
+		at := *taken + i
+		if at >= len(b.members) {
+			at -= len(b.members)
+		}
+		c := b.members[at]
+		if m.name == nil && c.index == m.next-1 || m.name != nil && bytes.Equal(c.quoted, m.name) {
+			*taken = at + 1
+			if *taken == len(b.members) {
+				*taken = 0
+			}
+			return c
+		}
+	}
+	return nil
+}
+
+// unmatched says why a member has no column: most likely the value was not decoded.
+func (b *branch) unmatched(v, name []byte) error {
+	if bytes.HasPrefix(v, []byte(`{"$raw":`)) {
+		i := bytes.Index(v, []byte(`,"$type":`))
+		return fmt.Errorf("the %s is not decoded: %s", b.path, bytes.TrimSuffix(v[i+1:], []byte("}")))
+	}
+	return fmt.Errorf("the %s has a member %s that no column shows", b.path, name)
+}
