@@ -39,6 +39,25 @@ func init() {
 		runtime + "CopyableValueSerializer":                                      readGenericType,
 		runtime + "kryo.KryoSerializerSnapshot":                                  readKryo,
 	}
+	for name, past := range map[string]func(p *snapshots, class string, version int32){
+		table + "RowDataSerializer":                                               pastRowData,
+		table + "BinaryRowDataSerializer":                                         pastInts(1),
+		table + "DecimalDataSerializer":                                           pastInts(2),
+		table + "TimestampDataSerializer":                                         pastInts(1),
+		table + "StringDataSerializer":                                            pastInts(0),
+		table + "ArrayDataSerializer":                                             pastObjects(2),
+		table + "MapDataSerializer":                                               pastObjects(4),
+		table + "RawValueDataSerializer":                                          pastComposite,
+		table + "LinkedListSerializer":                                            pastLinkedList,
+		table + "SortedMapSerializerSnapshot":                                     pastSortedMap,
+		table + "WindowKeySerializer":                                             pastComposite,
+		table + "ExternalSerializer":                                              pastExternal,
+		"org.apache.flink.table.dataview.NullSerializer":                          pastInts(0),
+		"org.apache.flink.streaming.runtime.streamrecord.StreamElementSerializer": pastComposite,
+		"org.apache.flink.formats.avro.typeutils.AvroSerializerSnapshot":          pastAvro,
+	} {
+		snapshotReaders[name] = undecodedTable(past)
+	}
 	for name, c := range basicSerializers {
 		snapshotReaders[base+name] = simple(c)
 	}
