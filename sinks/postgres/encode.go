@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/statebridge/statebridge/sinks/row"
+	"github.com/statebridge/statebridge/stream"
+)
+
+var (
+	errNull   = errors.New("it is null, and the column is NOT NULL")
+	errNUL    = errors.New("the text holds a NUL character, which PostgreSQL can't store")
+	errLong   = errors.New("the text is longer than the column")
+	errDigits = errors.New("it has more digits after the point than the column keeps; a column of type text keeps them all")
+	errKey    = errors.New("a key column is null")
+)
+
+// encoder writes the values of one column in COPY's text format.
+type encoder struct {
+	stream.Column
+	column
+}
+
+func encoders(have map[string]column, want []stream.Column) (found []encoder) {
+	for _, c := range want {
+		found = append(found, encoder{Column: c, column: have[c.Name]})
+	}
+	return found
+}
+
+// appendNull writes an absent value.
+func (e *encoder) appendNull(dst []byte) ([]byte, error) {
+	switch {
+	case e.Key:
+		return dst, errKey
+	case e.required:
+		return dst, errNull
+	}
+	return append(dst, `\N`...), nil
+}
+
+// append writes a JSON value.
+func (e *encoder) append(dst, value []byte) ([]byte, error) {
+	switch e.kind {
+	case "json", "jsonb":
+		return appendEscaped(dst, value), nil
+	case "bytea":
+		return appendBytes(dst, value)
+	}
+	start := len(dst)
+	dst, err := appendText(dst, value)
+	if err != nil {
+		return dst, err
+	}
+	return dst, e.fits(dst[start:])
+}
+
+// fits refuses what the column would round or cut without a word.
+func (e *encoder) fits(text []byte) error {
+	if e.length >= 0 && utf8.RuneCount(text) > e.length {
+		return errLong
+	}
+	if e.scale >= 0 && fraction(text) > e.scale {
+		return errDigits
+	}
+	return nil
+}
+
+// fraction counts the digits after the point that say something; a decimal's exponent moves the point.
+func fraction(text []byte) int {
+	point := bytes.IndexByte(text, '.')
+	mark := bytes.IndexAny(text, "eE")
+	exponent := 0
+	if mark >= 0 {
+		exponent, _ = strconv.Atoi(string(bytes.TrimPrefix(text[mark+1:], []byte("+"))))
+	}
+	digits := 0
+	for i := point + 1; point >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
+		if text[i] != '0' {
+			digits = i - point
+		}
+	}
+	return digits - exponent
+}
+
+// appendText writes the characters of a string, or a scalar as it stands.
+func appendText(dst, value []byte) ([]byte, error) {
+	if !row.IsString(value) {
+		return appendEscaped(dst, value), nil
+	}
+	if bytes.IndexByte(value, '\\') < 0 { // JSON escapes all that COPY would have to
+		return append(dst, value[1:len(value)-1]...), nil
+	}
+	text, err := row.AppendText(nil, value)
+	if err != nil {
+		return dst, err
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		return dst, errNUL
+	}
+	return appendEscaped(dst, text), nil
+}
+
+// appendEscaped writes bytes so that COPY reads them back.
+func appendEscaped(dst, b []byte) []byte {
+	for {
+		i := bytes.IndexAny(b, "\\\n\r\t")
+		if i < 0 {
+			return append(dst, b...)
+		}
+		dst = append(append(dst, b[:i]...), '\\')
+		switch b[i] {
+		case '\n':
+			dst = append(dst, 'n')
+		case '\r':
+			dst = append(dst, 'r')
+		case '\t':
+			dst = append(dst, 't')
+		default:
+			dst = append(dst, b[i])
+		}
+		b = b[i+1:]
+	}
+}
+
+func appendBytes(dst, value []byte) ([]byte, error) {
+	b, err := row.AppendBytes(nil, value)
+	if err != nil {
+		return dst, err
+	}
+	return hex.AppendEncode(append(dst, `\\x`...), b), nil
+}

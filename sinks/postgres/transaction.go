@@ -1,0 +1,278 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/sinks/row"
+	"github.com/statebridge/statebridge/sinks/sqltable"
+	"github.com/statebridge/statebridge/stream"
+)
+
+// transaction stages an epoch and turns it into two statements at the end.
+type transaction struct {
+	sink  *Sink
+	conn  *pgxpool.Conn // nil once given back
+	tx    pgx.Tx
+	table sinks.Table
+	to    stream.Epoch
+
+	statements statements
+	direct     bool // a full epoch into an empty table is copied without staging
+	rows       int64
+	upserts    int64
+	deletes    int64
+
+	encoders []encoder
+	all      *row.Scanner
+	keys     *row.Scanner
+	keyed    []int // where the key columns stand among all
+	values   [][]byte
+	copying  *copying
+	longest  longKey
+}
+
+// longKey remembers the row whose key an index is least likely to take.
+type longKey struct {
+	size   int
+	change stream.Change
+}
+
+// suspect is a key length, in bytes of JSON, below which no index of PostgreSQL refuses a row.
+const suspect = 2000
+
+// Begin locks the progress row and compares the position with the one that was seen.
+func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to stream.Epoch) (sinks.Transaction, error) {
+	conn, tx, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := &transaction{
+		sink: s, conn: conn, tx: tx, table: t, to: to,
+		all: row.NewScanner(t.Columns), keys: row.NewScanner(sqltable.Keys(t.Columns)), values: make([][]byte, len(t.Columns)),
+	}
+	for i, c := range t.Columns {
+		if c.Key {
+			x.keyed = append(x.keyed, i)
+		}
+	}
+	if err := x.begin(ctx, from); err != nil {
+		return nil, errors.Join(classify(err), x.Rollback(ctx))
+	}
+	return x, nil
+}
+
+func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
+	var revision uint64
+	var written []string
+	err := x.tx.QueryRow(ctx, `SELECT revision, rows, columns FROM statebridge.progress WHERE source = $1 AND consumer = $2 AND target = $3 FOR UPDATE`,
+		x.table.Source, x.table.Consumer, x.sink.name(x.table)).Scan(&revision, &x.rows, &written)
+	if err != nil {
+		return fmt.Errorf("reading the progress of consumer %q: %w", x.table.Consumer, err)
+	}
+	if revision != from.Revision {
+		return sinks.ErrFenced
+	}
+	have, err := readColumns(ctx, x.tx, x.sink.name(x.table))
+	if err != nil {
+		return err
+	}
+	x.encoders = encoders(have, x.table.Columns)
+	x.statements = write(x.sink.name(x.table), x.encoders, sqltable.Gone(written, x.table.Columns))
+	if x.to.Full {
+		x.rows = 0
+		var filled bool
+		err = x.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+x.sink.name(x.table)+`)`).Scan(&filled)
+		x.direct = !filled
+	}
+	if err == nil && !x.direct {
+		_, err = x.tx.Exec(ctx, x.statements.stage)
+	}
+	return err
+}
+
+// Apply writes changes to the COPY under way.
+func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error {
+	if x.copying == nil && len(changes) > 0 {
+		statement := x.statements.copyStaged
+		if x.direct {
+			statement = x.statements.copyDirect
+		}
+		x.copying = startCopy(ctx, x.tx.Conn().PgConn(), statement)
+	}
+	for _, c := range changes {
+		if err := x.stage(c); err != nil {
+			return err
+		}
+		if err := x.copying.flush(chunk); err != nil {
+			return x.explain(err)
+		}
+	}
+	return nil
+}
+
+func (x *transaction) stage(c stream.Change) error {
+	x.copying.note(c)
+	if err := x.scan(c); err != nil {
+		return sinks.Refuse(x.table, x.to, c, "", err.Error())
+	}
+	text, size, err := x.copying.text, 0, error(nil)
+	for i := range x.encoders {
+		if i > 0 {
+			text = append(text, '\t')
+		}
+		if e := &x.encoders[i]; x.values[i] != nil {
+			text, err = e.append(text, x.values[i])
+		} else if c.Op == 'd' && !e.Key {
+			text = append(text, `\N`...)
+		} else {
+			text, err = e.appendNull(text)
+		}
+		if err != nil {
+			return sinks.Refuse(x.table, x.to, c, x.encoders[i].Column.Name, err.Error())
+		}
+		if x.encoders[i].Key {
+			size += len(x.values[i])
+		}
+	}
+	if size > max(suspect, x.longest.size) {
+		x.longest = longKey{size: size, change: stream.Change{Partition: c.Partition, Seq: c.Seq}}
+	}
+	x.copying.text = x.endLine(text, c)
+	return nil
+}
+
+// endLine adds what only staging has: the order of the changes and whether the row is gone.
+func (x *transaction) endLine(text []byte, c stream.Change) []byte {
+	switch c.Op {
+	case 'd':
+		x.deletes++
+		x.rows--
+	case 'r', 'c':
+		x.rows++
+		x.upserts++
+	default:
+		x.upserts++
+	}
+	if !x.direct {
+		text = append(text, '\t')
+		text = fmt.Appendf(text, "%d", x.copying.lines)
+		text = append(text, '\t', 'f')
+		if c.Op == 'd' {
+			text[len(text)-1] = 't'
+		}
+	}
+	return append(text, '\n')
+}
+
+// scan puts a change's values in the order of the columns; a deleted row has those of its key.
+func (x *transaction) scan(c stream.Change) error {
+	if c.Op != 'd' {
+		values, err := x.all.Scan(c.After)
+		copy(x.values, values)
+		return err
+	}
+	values, err := x.keys.Scan(c.Key)
+	clear(x.values)
+	for i, v := range values {
+		x.values[x.keyed[i]] = v
+	}
+	return err
+}
+
+// Commit turns what is staged into rows, moves the position and ends the transaction.
+func (x *transaction) Commit(ctx context.Context) error {
+	if x.copying != nil {
+		if err := x.copying.flush(1); err != nil {
+			return x.explain(err)
+		}
+		if err := x.copying.end(); err != nil {
+			return x.explain(err)
+		}
+	}
+	if err := x.merge(ctx); err != nil {
+		return x.explain(err)
+	}
+	if err := x.advance(ctx); err != nil {
+		return classify(err)
+	}
+	if err := x.tx.Commit(ctx); err != nil {
+		return classify(err)
+	}
+	x.conn.Release()
+	x.conn = nil
+	return nil
+}
+
+func (x *transaction) merge(ctx context.Context) error {
+	if x.direct {
+		return nil
+	}
+	var run []string
+	if x.to.Full || x.upserts+x.deletes > 10_000 {
+		run = append(run, x.statements.analyze)
+	}
+	switch {
+	case x.to.Full:
+		run = append(run, x.statements.deleteOthers, x.statements.upsertAll)
+	case x.deletes > 0:
+		run = append(run, x.statements.deleteGone)
+	}
+	if !x.to.Full && x.upserts > 0 {
+		run = append(run, x.statements.upsertNet)
+	}
+	for _, statement := range run {
+		if _, err := x.tx.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *transaction) advance(ctx context.Context) error {
+	at := x.to.Snapshot
+	_, err := x.tx.Exec(ctx, `UPDATE statebridge.progress SET chain = $4, epoch = $5, revision = revision + 1,
+			job = $6, checkpoint_id = $7, location = $8, savepoint = $9, rows = $10, committed_at = clock_timestamp()
+		WHERE source = $1 AND consumer = $2 AND target = $3`,
+		x.table.Source, x.table.Consumer, x.sink.name(x.table), x.to.Chain, int64(x.to.Number),
+		at.Job, at.CheckpointID, at.Location, at.Savepoint, x.rows)
+	return err
+}
+
+// Rollback closes the connection, which ends the transaction wherever it stands.
+func (x *transaction) Rollback(ctx context.Context) error {
+	if x.conn == nil {
+		return nil
+	}
+	if x.copying != nil {
+		x.copying.abort()
+	}
+	err := abandon(ctx, x.conn)
+	x.conn.Release()
+	x.conn = nil
+	return err
+}
+
+// explain names the row that the server refused, as far as it can be told.
+func (x *transaction) explain(err error) error {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch line, column := copyPlace(e); {
+	case e.Code == "21000" || e.Code == "23505" && x.to.Full:
+		return sinks.Permanent(fmt.Errorf("consumer %q: two rows of the state have the same key, or another unique value, in table %s: %w",
+			x.table.Consumer, x.sink.name(x.table), discreet(e)))
+	case e.Code == "54000" && x.longest.size > 0:
+		return sinks.Refuse(x.table, x.to, x.longest.change, "", meaning(e.Code))
+	case line > 0 && permanent(e.Code):
+		return sinks.Refuse(x.table, x.to, x.copying.change(line), x.columnName(column), meaning(e.Code))
+	}
+	return classify(err)
+}
