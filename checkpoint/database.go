@@ -26,6 +26,12 @@ func (d *database) cursor(ctx context.Context, p *part, groups KeyGroups, lower,
 	return databaseCursor{c, p.schema}, nil
 }
 
+func (d *database) get(ctx context.Context, p *part, _ int, key []byte) (value []byte, found bool, err error) {
+	return d.db.Get(ctx, p.schema.Name, key)
+}
+
+func (d *database) close() error { return d.db.Close() }
+
 func (d *database) size(p *part) int64 {
 	var sum int64
 	for _, f := range d.db.Families() {

@@ -68,7 +68,7 @@ func (o *Operator) openSubtask(ctx context.Context, s *flink.Subtask) ([]part, e
 	if err != nil || s.ManagedOperator == nil {
 		return parts, err
 	}
-	more, err := o.openOperatorState(ctx, s.Index, s.ManagedOperator)
+	more, err := o.openOperatorState(ctx, s.ManagedOperator)
 	return append(parts, more...), err
 }
 
@@ -96,7 +96,7 @@ func (o *Operator) openStream(ctx context.Context, h *flink.KeyGroupsHandle) ([]
 		return nil, err
 	}
 	src := &stream{groups: groups, dir: o.snapshot.options.TempDir, memory: o.snapshot.options.Memory}
-	return parts(groups.Meta().States, h.Range, src, o.MaxParallelism), nil
+	return o.parts(groups.Meta().States, h.Range, src), nil
 }
 
 func (o *Operator) openDatabase(ctx context.Context, h *flink.IncrementalHandle) ([]part, error) {
@@ -108,13 +108,17 @@ func (o *Operator) openDatabase(ctx context.Context, h *flink.IncrementalHandle)
 	if err != nil {
 		return nil, err
 	}
-	return parts(meta.States, h.Range, &database{db: db}, o.MaxParallelism), nil
+	return o.parts(meta.States, h.Range, &database{db: db}), nil
 }
 
-func parts(schemas []*state.Schema, r flink.KeyGroupRange, src source, maxParallelism int) []part {
+// parts makes a part of each state of a source, which the snapshot closes.
+func (o *Operator) parts(schemas []*state.Schema, r flink.KeyGroupRange, src source) []part {
+	o.mu.Lock()
+	o.sources = append(o.sources, src)
+	o.mu.Unlock()
 	var out []part
 	for id, s := range schemas {
-		s.MaxParallelism = maxParallelism
+		s.MaxParallelism = o.MaxParallelism
 		out = append(out, part{groups: KeyGroups(r), schema: s, source: src, id: id})
 	}
 	return out

@@ -16,13 +16,16 @@ import (
 // Options say how a snapshot is opened. The zero value reads local files.
 type Options struct {
 	Store   storage.Store // nil is the local disk
-	PathMap []string      // "FROM=TO": where addresses in the metadata that begin with FROM are to be looked for
+	PathMap []PathMap     // where files are to be looked for that the metadata names elsewhere
 	TempDir string        // for sorting what a heap backend left unsorted; "" is the system's
 	Memory  int           // bytes to sort in, per open cursor; 0 is the sorter's default
 }
 
+// PathMap says that what lay below From lies below To now.
+type PathMap = flink.PathMap
+
 // Snapshot is one checkpoint or savepoint. It reads files when they are needed, so it stays usable only as long as they
-// exist; Pins make sure that they do. A Snapshot is safe for several goroutines.
+// exist; Pins make sure that they do. Close it after use. A Snapshot is safe for several goroutines.
 type Snapshot struct {
 	Location string // address of the directory
 	Metadata *flink.Metadata
@@ -53,11 +56,7 @@ func Open(ctx context.Context, location string, o Options) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	resolver, err := flink.NewResolver(o.Store, dir, o.PathMap)
-	if err != nil {
-		return nil, err
-	}
-	s := &Snapshot{Location: dir, Metadata: meta, options: o, resolver: resolver}
+	s := &Snapshot{Location: dir, Metadata: meta, options: o, resolver: flink.NewResolver(o.Store, dir, o.PathMap)}
 	for i := range meta.Operators {
 		s.operators = append(s.operators, &Operator{Operator: &meta.Operators[i], snapshot: s})
 	}
@@ -122,6 +121,18 @@ func (s *Snapshot) Table(ctx context.Context, operator, name string) (*Table, er
 	return o.Table(ctx, name)
 }
 
+// Close closes the files that are open. Cursors must be closed before.
+func (s *Snapshot) Close() error {
+	var errs []error
+	for _, o := range s.operators {
+		for _, src := range o.sources {
+			errs = append(errs, src.close())
+		}
+		o.sources = nil
+	}
+	return errors.Join(errs...)
+}
+
 // touch opens every file of the named operators, or of all when none is named, and closes it again.
 func (s *Snapshot) touch(ctx context.Context, operators []string) error {
 	wanted := map[string]bool{}
@@ -134,7 +145,7 @@ func (s *Snapshot) touch(ctx context.Context, operators []string) error {
 		if len(operators) > 0 && !wanted[ref.Operator.ID] || !readable(ref) {
 			continue
 		}
-		f, err := s.resolver.Open(ctx, ref.Handle)
+		f, err := s.resolver.OpenFile(ctx, ref.Handle)
 		if err != nil {
 			return err
 		}
@@ -167,9 +178,11 @@ type Operator struct {
 	*flink.Operator
 	snapshot *Snapshot
 
-	once   sync.Once
-	tables []*Table
-	err    error
+	once    sync.Once
+	tables  []*Table
+	err     error
+	mu      sync.Mutex
+	sources []source // to be closed
 }
 
 // String gives the uid or the name if the snapshot has one, else the id.

@@ -26,6 +26,20 @@ func (s *stream) cursor(ctx context.Context, p *part, groups KeyGroups, lower, u
 	}, nil
 }
 
+func (s *stream) get(ctx context.Context, p *part, g int, key []byte) (value []byte, found bool, err error) {
+	c, err := s.cursor(ctx, p, KeyGroups{g, g}, key, append(bytes.Clone(key), 0))
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	if found = c.Next(); found {
+		value = bytes.Clone(c.Value())
+	}
+	return value, found, c.Err()
+}
+
+func (s *stream) close() error { return s.groups.Close() }
+
 func (s *stream) size(*part) int64 { return -1 }
 
 type streamCursor struct {

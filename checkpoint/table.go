@@ -32,6 +32,9 @@ type part struct {
 type source interface {
 	// cursor walks one state's entries of a range of key groups whose composite keys lie in [lower, upper); nil is open.
 	cursor(ctx context.Context, p *part, groups KeyGroups, lower, upper []byte) (Cursor, error)
+	// get finds the value of one whole composite key, which lies in key group g.
+	get(ctx context.Context, p *part, g int, key []byte) (value []byte, found bool, err error)
+	close() error
 	// size is the number of bytes that the files hold of this state, or -1 where states share them.
 	size(p *part) int64
 }
@@ -40,12 +43,10 @@ type source interface {
 func (t *Table) MaxParallelism() int { return t.maxParallelism }
 
 // Keyed says whether the table belongs to keyed state, so that its rows have a key group.
-func (t *Table) Keyed() bool {
-	switch t.Kind {
-	case state.KindBroadcast, state.KindOpList, state.KindOpUnion:
-		return false
-	}
-	return true
+func (t *Table) Keyed() bool { return keyed(t.Kind) }
+
+func keyed(k state.Kind) bool {
+	return k != state.KindBroadcast && k != state.KindOpList && k != state.KindOpUnion
 }
 
 // Schema describes the table: what the schemas of its subtasks have in common, and every subclass and constant that one of them has seen.
@@ -98,6 +99,9 @@ func (t *Table) between(ctx context.Context, groups KeyGroups, lower, upper []by
 func (t *Table) add(p part) error {
 	if len(t.parts) > 0 && t.parts[0].schema.Kind != p.schema.Kind {
 		return fault.Unsupported("", -1, "state %q is %s in one subtask and %s in another", t.Name, t.parts[0].schema.Kind, p.schema.Kind)
+	}
+	if t.Kind == state.KindBroadcast && len(t.parts) > 0 {
+		return nil // every subtask holds the same copy
 	}
 	t.parts = append(t.parts, p)
 	return nil

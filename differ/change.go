@@ -22,6 +22,14 @@ type Change struct {
 	Before, After *state.Row
 }
 
+// BaseError says that it was the base that could not be read, so that a diff against another one, or a full read of next, may well succeed.
+type BaseError struct{ Err error }
+
+func (e *BaseError) Error() string { return "base: " + e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *BaseError) Unwrap() error { return e.Err }
+
 // Row gives the side that has a value: After, or Before for a Delete.
 func (c Change) Row() *state.Row {
 	if c.After != nil {

@@ -65,7 +65,7 @@ func (d *diff) run(ctx context.Context, base, next Table, groups checkpoint.KeyG
 	}
 	before, err := base.Cursor(ctx, groups)
 	if err != nil {
-		return err
+		return &BaseError{err}
 	}
 	defer func() { err = errors.Join(err, before.Close()) }()
 	return d.merge(before, after)
@@ -85,7 +85,10 @@ func (d *diff) full(after checkpoint.Cursor) error {
 func (d *diff) merge(before, after checkpoint.Cursor) error {
 	b, a := before.Next(), after.Next()
 	for !d.stopped {
-		if err := errors.Join(sideErr(before, b), sideErr(after, a)); err != nil {
+		if err := sideErr(before, b); err != nil {
+			return &BaseError{err}
+		}
+		if err := sideErr(after, a); err != nil {
 			return err
 		}
 		if !b && !a {
@@ -138,7 +141,7 @@ func (d *diff) changed(before, after checkpoint.Cursor) error {
 		return nil
 	}
 	if err := decode(&d.before, before); err != nil {
-		return fmt.Errorf("base: %w", err)
+		return &BaseError{err}
 	}
 	if err := decode(&d.after, after); err != nil {
 		return err
@@ -154,7 +157,7 @@ func (d *diff) emit(op Op, before, after checkpoint.Cursor) error {
 	c := Change{Op: op}
 	if before != nil {
 		if err := decode(&d.before, before); err != nil {
-			return fmt.Errorf("base: %w", err)
+			return &BaseError{err}
 		}
 		c.Before = &d.before
 	}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/differ"
+	"github.com/statebridge/statebridge/render"
+	"github.com/statebridge/statebridge/state"
+)
+
+type diffFlags struct {
+	snapshotFlags
+	selection
+	output  string
+	summary bool
+}
+
+func newDiff() *cobra.Command {
+	f := &diffFlags{}
+	cmd := &cobra.Command{
+		Use:   "diff BASE NEXT",
+		Short: "Print what changed between two snapshots",
+		Long: `Diff prints a line for each row that was created (c), updated (u) or deleted (d) between two snapshots, with the value before and after. The
+snapshots may come from different backends or formats: a row is identified by its serialized key, and values are compared by what
+they mean, so that a rewrite or a moved TTL timestamp is no change. Timers are compared only when --state names them.
+
+A state that only one of the snapshots has is compared as empty in the other, and named on stderr.`,
+		Example: `  statebridge diff /flink/checkpoints/4f0c…/chk-41 /flink/checkpoints/4f0c…/chk-42
+  statebridge diff chk-41 chk-42 --operator accounts-op --state balance --summary`,
+		Args: exactly("BASE", "NEXT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args[0], args[1])
+		},
+	}
+	f.snapshotFlags.register(cmd.Flags())
+	f.selection.register(cmd)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
+	cmd.Flags().BoolVar(&f.summary, "summary", false, "print the number of changes of each state only")
+	return cmd
+}
+
+func (f *diffFlags) run(cmd *cobra.Command, baseAt, nextAt string) error {
+	ctx := cmd.Context()
+	format, err := render.ParseFormat(f.output)
+	if err != nil {
+		return &usageError{err}
+	}
+	base, err := f.open(ctx, baseAt)
+	if err != nil {
+		return fmt.Errorf("base: %w", err)
+	}
+	defer base.Close()
+	next, err := f.open(ctx, nextAt)
+	if err != nil {
+		return fmt.Errorf("next: %w", err)
+	}
+	defer next.Close()
+	pairs, err := f.pairs(ctx, base, next)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
+	err = f.print(ctx, pairs, format, out, cmd.ErrOrStderr())
+	return errors.Join(err, out.Flush())
+}
+
+// pair is one state in two snapshots; nil where one lacks it.
+type pair struct{ base, next *checkpoint.Table }
+
+func (p pair) table() *checkpoint.Table {
+	if p.next != nil {
+		return p.next
+	}
+	return p.base
+}
+
+func (f *diffFlags) pairs(ctx context.Context, base, next *checkpoint.Snapshot) ([]pair, error) {
+	before, errBefore := f.tables(ctx, base)
+	after, errAfter := f.tables(ctx, next)
+	missing := new(checkpoint.NotFoundError)
+	if errBefore != nil && (!errors.As(errBefore, &missing) || errAfter != nil) {
+		return nil, fmt.Errorf("base: %w", errBefore)
+	}
+	if errAfter != nil && !errors.As(errAfter, &missing) {
+		return nil, fmt.Errorf("next: %w", errAfter)
+	}
+	var pairs []pair
+	index := map[string]int{}
+	for _, t := range before {
+		index[t.Operator.ID+"/"+t.Name] = len(pairs)
+		pairs = append(pairs, pair{base: t})
+	}
+	for _, t := range after {
+		if i, ok := index[t.Operator.ID+"/"+t.Name]; ok {
+			pairs[i].next = t
+			continue
+		}
+		pairs = append(pairs, pair{next: t})
+	}
+	return pairs, nil
+}
+
+var diffColumns = append(append([]render.Column{{Name: "op", Type: "string"}}, genericColumns[:8]...),
+	render.Column{Name: "before", Type: "json", Nullable: true}, render.Column{Name: "after", Type: "json", Nullable: true},
+	render.Column{Name: "ttl_ts", Type: "int64", Nullable: true})
+
+func (f *diffFlags) print(ctx context.Context, pairs []pair, format render.Format, out, stderr io.Writer) error {
+	w, err := render.New(format, out, diffColumns, renderOptions(out))
+	if err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		if f.state == "" && !p.table().Keyed() {
+			fmt.Fprintf(stderr, "statebridge: state %q of operator %s is operator state, which has no keys and is not compared\n", p.table().Name, p.table().Operator)
+			continue
+		}
+		if p.base == nil || p.next == nil {
+			side := "base"
+			if p.next == nil {
+				side = "next"
+			}
+			fmt.Fprintf(stderr, "statebridge: %s has no state %q of operator %s\n", side, p.table().Name, p.table().Operator)
+		}
+		counts, err := f.one(ctx, p, w)
+		if err != nil {
+			return err
+		}
+		if f.summary {
+			fmt.Fprintf(out, "%s\t%s\tcreated %d\tupdated %d\tdeleted %d\n", p.table().Operator, p.table().Name, counts[differ.Create], counts[differ.Update], counts[differ.Delete])
+		}
+	}
+	if f.summary {
+		return nil
+	}
+	return w.Close()
+}
+
+func (f *diffFlags) one(ctx context.Context, p pair, w render.Writer) (map[differ.Op]int, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	t := p.table()
+	if !t.Keyed() {
+		return nil, fmt.Errorf("state %q of operator %s: operator state has no keys and can't be compared", t.Name, t.Operator)
+	}
+	l := newLiner(t)
+	counts := map[differ.Op]int{}
+	var base, next differ.Table = absent{t}, absent{t}
+	if p.base != nil {
+		base = p.base
+	}
+	if p.next != nil {
+		next = p.next
+	}
+	for c, err := range differ.Diff(ctx, base, next, checkpoint.AllKeyGroups(next.MaxParallelism()), differ.Options{TempDir: o.TempDir, Memory: o.Memory}) {
+		if err != nil {
+			return nil, fmt.Errorf("operator %s: %w", t.Operator, err)
+		}
+		counts[c.Op]++
+		if f.summary {
+			continue
+		}
+		if err := w.Write(l.change(c)); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// absent is a table of which a snapshot has nothing.
+type absent struct{ like *checkpoint.Table }
+
+func (a absent) MaxParallelism() int { return a.like.MaxParallelism() }
+
+func (a absent) Cursor(context.Context, checkpoint.KeyGroups) (checkpoint.Cursor, error) {
+	return nothing{}, nil
+}
+
+type nothing struct{}
+
+func (nothing) Next() bool            { return false }
+func (nothing) Key() []byte           { return nil }
+func (nothing) Value() []byte         { return nil }
+func (nothing) Schema() *state.Schema { return nil }
+func (nothing) Err() error            { return nil }
+func (nothing) Close() error          { return nil }

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/render"
+)
+
+type getFlags struct {
+	snapshotFlags
+	selection
+	output                 string
+	key, namespace, mapKey string
+}
+
+func newGet() *cobra.Command {
+	f := &getFlags{}
+	cmd := &cobra.Command{
+		Use:   "get SNAPSHOT --key KEY",
+		Short: "Look up what a snapshot holds for one key",
+		Long: `Get prints the rows of one key, in the form of export. It reads the key's own key group only, and of RocksDB's files the few blocks that
+the key can be in.
+
+KEY is text for a key of type String, a number for numbers, and JSON as export prints it for anything else. A state of another key type than the first is
+left out unless it is named. Exit code 1 when there is no such row.`,
+		Example: `  statebridge get chk-42 --operator accounts-op --state balance --key alice
+  statebridge get chk-42 --state purchases --key 17 --map-key sku-4
+  statebridge get chk-42 --state windows --key alice --namespace '{"start":0,"end":60000}'`,
+		Args: exactly("SNAPSHOT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("key") {
+				return usagef("--key is required")
+			}
+			return f.run(cmd, args[0])
+		},
+	}
+	f.snapshotFlags.register(cmd.Flags())
+	f.selection.register(cmd)
+	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` to look up")
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", "only this `NAMESPACE`, as export prints it")
+	cmd.Flags().StringVar(&f.mapKey, "map-key", "", "only this entry of a map state")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
+	return cmd
+}
+
+func (f *getFlags) run(cmd *cobra.Command, location string) error {
+	ctx := cmd.Context()
+	format, err := render.ParseFormat(f.output)
+	if err != nil {
+		return &usageError{err}
+	}
+	snap, err := f.open(ctx, location)
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	f.timers = true
+	tables, err := f.tables(ctx, snap)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
+	found, err := f.print(ctx, tables, cmd.Flags().Changed, format, out)
+	if err = errors.Join(err, out.Flush()); err != nil {
+		return err
+	}
+	if !found {
+		return errors.New("no such row")
+	}
+	return nil
+}
+
+func (f *getFlags) print(ctx context.Context, tables []*checkpoint.Table, given func(string) bool, format render.Format, out io.Writer) (found bool, err error) {
+	w, err := render.New(format, out, genericColumns, renderOptions(out))
+	if err != nil {
+		return false, err
+	}
+	named := f.operator != "" && f.state != ""
+	for _, t := range tables {
+		key, err := f.keyOf(t, given)
+		if err != nil {
+			if named || len(tables) == 1 {
+				return false, err
+			}
+			continue
+		}
+		write := lines(t, w)
+		for row, err := range t.Lookup(ctx, key) {
+			if err != nil {
+				if named || len(tables) == 1 || !errors.Is(err, checkpoint.ErrKeyType) {
+					return false, err
+				}
+				break
+			}
+			found = true
+			if err := write(row); err != nil {
+				return false, err
+			}
+		}
+	}
+	return found, w.Close()
+}
+
+// keyOf reads the flags by the types of a table; an error says that it lacks what was asked for.
+func (f *getFlags) keyOf(t *checkpoint.Table, given func(string) bool) (k checkpoint.Key, err error) {
+	s := t.Schema()
+	if s.Key == nil {
+		return k, usagef("state %q is operator state, which has no keys", t.Name)
+	}
+	k.Key = jsonOf(f.key, s.Key.Type())
+	if given("namespace") {
+		if s.Namespace == nil {
+			return k, usagef("state %q has no namespaces", t.Name)
+		}
+		k.Namespace = jsonOf(f.namespace, s.Namespace.Type())
+	}
+	if given("map-key") {
+		if s.MapKey == nil {
+			return k, usagef("state %q is no map state", t.Name)
+		}
+		k.MapKey = jsonOf(f.mapKey, s.MapKey.Type())
+	}
+	return k, nil
+}

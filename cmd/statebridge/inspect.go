@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/checkpoint/flink"
+	"github.com/statebridge/statebridge/fault"
+	"github.com/statebridge/statebridge/state"
+)
+
+type inspectFlags struct {
+	snapshotFlags
+	output string
+	rows   string
+}
+
+// countBelow is the size of a snapshot in bytes up to which rows are counted without being asked.
+const countBelow = 256 << 20
+
+func newInspect() *cobra.Command {
+	f := &inspectFlags{}
+	cmd := &cobra.Command{
+		Use:   "inspect SNAPSHOT",
+		Short: "Show the operators and states of a snapshot",
+		Long: `Inspect lists the operators of a snapshot with their key groups, and each state with its kind, types, size and number of rows. Counting rows reads the
+state, so it is done unasked for snapshots of up to 256 MiB only. What cannot be read is listed with the reason.`,
+		Example: `  statebridge inspect /flink/checkpoints/4f0c…/chk-42
+  statebridge inspect chk-42 --output json --rows none`,
+		Args: exactly("SNAPSHOT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	f.snapshotFlags.register(cmd.Flags())
+	cmd.Flags().StringVarP(&f.output, "output", "o", "table", "`FORMAT`: table or json")
+	cmd.Flags().StringVar(&f.rows, "rows", "auto", "`WHEN` to count rows: auto, exact or none")
+	return cmd
+}
+
+func (f *inspectFlags) run(ctx context.Context, location string, out io.Writer) error {
+	if f.output != "table" && f.output != "json" {
+		return usagef("--output %q: table or json is expected", f.output)
+	}
+	if f.rows != "auto" && f.rows != "exact" && f.rows != "none" {
+		return usagef("--rows %q: auto, exact or none is expected", f.rows)
+	}
+	snap, err := f.open(ctx, location)
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	report, err := describe(ctx, snap, f.rows)
+	if err != nil {
+		return err
+	}
+	if f.output == "json" {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(report)
+	}
+	return report.print(out)
+}
+
+type snapshotReport struct {
+	Location     string           `json:"location"`
+	CheckpointID int64            `json:"checkpoint_id"`
+	Version      int              `json:"metadata_version"`
+	Kind         string           `json:"kind,omitempty"`
+	Format       string           `json:"format,omitempty"`
+	Size         int64            `json:"bytes"`
+	Operators    []operatorReport `json:"operators"`
+}
+
+type operatorReport struct {
+	ID             string        `json:"id"`
+	UID            string        `json:"uid,omitempty"`
+	Name           string        `json:"name,omitempty"`
+	Parallelism    int           `json:"parallelism"`
+	MaxParallelism int           `json:"max_parallelism"`
+	Finished       bool          `json:"finished,omitempty"`
+	Backend        string        `json:"backend,omitempty"`
+	Size           int64         `json:"bytes"`
+	Notes          []string      `json:"notes,omitempty"`
+	Error          string        `json:"error,omitempty"`
+	States         []stateReport `json:"states"`
+}
+
+type stateReport struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Key       string `json:"key,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	MapKey    string `json:"map_key,omitempty"`
+	Value     string `json:"value,omitempty"`
+	TTL       bool   `json:"ttl,omitempty"`
+	Size      *int64 `json:"bytes,omitempty"`
+	Rows      *int64 `json:"rows,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+func describe(ctx context.Context, snap *checkpoint.Snapshot, rows string) (*snapshotReport, error) {
+	r := &snapshotReport{Location: snap.Location, CheckpointID: snap.ID(), Version: snap.Metadata.Version}
+	if p := snap.Metadata.Properties; p != nil {
+		r.Kind, r.Format = strings.ToLower(p.Type), strings.ToLower(string(p.Format))
+	}
+	sizes := snap.Sizes()
+	for _, n := range sizes {
+		r.Size += n
+	}
+	count := rows == "exact" || rows == "auto" && r.Size <= countBelow
+	for _, o := range snap.Operators() {
+		op, err := describeOperator(ctx, o, count)
+		if err != nil {
+			return nil, err
+		}
+		op.Size = sizes[o.ID]
+		r.Operators = append(r.Operators, op)
+	}
+	return r, nil
+}
+
+func describeOperator(ctx context.Context, o *checkpoint.Operator, count bool) (operatorReport, error) {
+	r := operatorReport{
+		ID: o.ID, UID: o.UID, Name: o.Name, Parallelism: o.Parallelism, MaxParallelism: o.MaxParallelism, Finished: o.Finished,
+		Backend: backend(o), Notes: notes(o), States: []stateReport{},
+	}
+	tables, err := o.Tables(ctx)
+	if err != nil {
+		if !errors.Is(err, fault.ErrUnsupported) {
+			return r, err
+		}
+		r.Error = err.Error()
+	}
+	for _, t := range tables {
+		s, err := describeTable(ctx, t, count)
+		if err != nil {
+			return r, err
+		}
+		r.States = append(r.States, s)
+	}
+	return r, nil
+}
+
+func describeTable(ctx context.Context, t *checkpoint.Table, count bool) (stateReport, error) {
+	s := t.Schema()
+	r := stateReport{
+		Name: t.Name, Kind: string(t.Kind), TTL: s.TTL,
+		Key: typeName(s.Key), Namespace: typeName(s.Namespace), MapKey: typeName(s.MapKey), Value: typeName(s.Value),
+	}
+	if n := t.Size(); n >= 0 {
+		r.Size = &n
+	}
+	if !count {
+		return r, nil
+	}
+	n, err := t.Count(ctx)
+	if err != nil {
+		if !errors.Is(err, fault.ErrUnsupported) {
+			return r, err
+		}
+		r.Error = err.Error()
+		return r, nil
+	}
+	r.Rows = &n
+	return r, nil
+}
+
+func typeName(c state.Codec) string {
+	if c == nil || c.Type().Kind == state.Null {
+		return ""
+	}
+	return c.Type().String()
+}
+
+// backend names the kinds of handle that hold the operator's keyed state.
+func backend(o *checkpoint.Operator) string {
+	for _, s := range o.Subtasks {
+		switch h := s.ManagedKeyed.(type) {
+		case *flink.KeyGroupsHandle:
+			if h.Canonical {
+				return "canonical"
+			}
+			return "heap"
+		case *flink.IncrementalHandle:
+			return "rocksdb"
+		case *flink.ChangelogHandle, *flink.ChangelogBytesHandle, *flink.ChangelogFilesHandle:
+			return "changelog"
+		}
+	}
+	return ""
+}
+
+// notes says what the operator has besides its states.
+func notes(o *checkpoint.Operator) (notes []string) {
+	channels, finished := 0, 0
+	for _, s := range o.Subtasks {
+		channels += len(s.InputChannels) + len(s.OutputChannels)
+		if s.Finished {
+			finished++
+		}
+	}
+	if o.Finished {
+		notes = append(notes, "the operator has finished and holds no state")
+	}
+	if finished > 0 {
+		notes = append(notes, fmt.Sprintf("%d subtasks have finished", finished))
+	}
+	if channels > 0 {
+		notes = append(notes, fmt.Sprintf("in-flight records of %d channels, which are no state", channels))
+	}
+	return notes
+}
+
+func (r *snapshotReport) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "snapshot\t%s\n", r.Location)
+	fmt.Fprintf(w, "checkpoint id\t%d\n", r.CheckpointID)
+	fmt.Fprintf(w, "kind\t%s\n", strings.TrimSpace(r.Kind+" "+r.Format))
+	fmt.Fprintf(w, "metadata version\t%d\n", r.Version)
+	fmt.Fprintf(w, "size\t%s\n", bytesText(r.Size))
+	for _, o := range r.Operators {
+		o.print(w)
+	}
+	return w.Flush()
+}
+
+func (o *operatorReport) print(w io.Writer) {
+	fmt.Fprintf(w, "\noperator %s\n", firstOf(o.UID, o.Name, o.ID))
+	fmt.Fprintf(w, "  id\t%s\n", o.ID)
+	if o.Name != "" {
+		fmt.Fprintf(w, "  name\t%s\n", o.Name)
+	}
+	fmt.Fprintf(w, "  key groups\t%d over %d subtasks\n", o.MaxParallelism, o.Parallelism)
+	if o.Backend != "" {
+		fmt.Fprintf(w, "  backend\t%s\n", o.Backend)
+	}
+	fmt.Fprintf(w, "  size\t%s\n", bytesText(o.Size))
+	for _, n := range o.Notes {
+		fmt.Fprintf(w, "  note\t%s\n", n)
+	}
+	if o.Error != "" {
+		fmt.Fprintf(w, "  not read\t%s\n", o.Error)
+	}
+	if len(o.States) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "  STATE\tKIND\tROWS\tSIZE\tKEY\tNAMESPACE\tMAP KEY\tVALUE\n")
+	for _, s := range o.States {
+		s.print(w)
+	}
+}
+
+func (s *stateReport) print(w io.Writer) {
+	rows, size := "?", "?"
+	if s.Rows != nil {
+		rows = fmt.Sprint(*s.Rows)
+	}
+	if s.Size != nil {
+		size = bytesText(*s.Size)
+	}
+	if s.Error != "" {
+		rows = "not read: " + s.Error
+	}
+	value := s.Value
+	if s.TTL {
+		value += " (TTL)"
+	}
+	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.Kind, rows, size, s.Key, s.Namespace, s.MapKey, value)
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func bytesText(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	div, exp := int64(unit), 0
+	for m := n / unit; m >= unit; m /= unit {
+		div *= unit
+		exp++
+	}
+	return fmt.Sprintf("%.1f %ciB", float64(n)/float64(div), "KMGTPE"[exp])
+}

@@ -1,0 +1,102 @@
+// Command statebridge mirrors the state of a stream processor into lookup tables, and shows it to people.
+//
+// It holds commands and flags and builds the pipeline from the config; what is done is in the packages that it calls.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/statebridge/statebridge/config"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2 // wrong usage or config
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run executes one command line. Data goes to stdout, everything else to stderr.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if errors.Is(err, syscall.EPIPE) { // the reader of our output has had enough
+		return exitDone
+	}
+	fmt.Fprintln(stderr, "statebridge:", err)
+	if usage := new(usageError); errors.As(err, &usage) {
+		return exitUsage
+	}
+	if fault := new(config.FieldError); errors.As(err, &fault) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// usageError marks a command line that makes no sense.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "statebridge",
+		Short: "Turn the snapshots of a stream processor into a live feed and exact lookup tables",
+		Long: `Statebridge reads the checkpoints and savepoints that an Apache Flink job takes anyway, without a JVM and without touching the job. It shows what they hold,
+works out what changed between two of them, publishes the changes on NATS JetStream, and keeps tables in Postgres, Redis and SQLite
+equal to the newest one.
+
+A SNAPSHOT is the path or file: URI of a checkpoint or savepoint directory, or of the _metadata file in it.`,
+		Example: `  statebridge demo
+  statebridge inspect /flink/checkpoints/4f0c…/chk-42
+  statebridge get /flink/checkpoints/4f0c…/chk-42 --operator accounts-op --state balance --key alice
+  statebridge run --config statebridge.yaml`,
+		SilenceUsage: true, SilenceErrors: true,
+		CompletionOptions: cobra.CompletionOptions{DisableDescriptions: true},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q; 'statebridge --help' lists the commands", args[0])
+			}
+			return cmd.Help()
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w; '%s --help' shows how it is used", err, cmd.CommandPath())
+	})
+	root.AddCommand(newInspect(), newGet(), newExport(), newDiff(), newInit(), newRun(), newDemo(), newConsumers(), newConfig(), newVersion())
+	return root
+}
+
+// exactly is cobra.ExactArgs with names, as a usage error.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return usagef("%s takes %d arguments %v, not %d; '%s --help' shows how it is used", cmd.Name(), len(names), names, len(args), cmd.CommandPath())
+		}
+		return nil
+	}
+}

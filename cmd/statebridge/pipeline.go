@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/config"
+	"github.com/statebridge/statebridge/feed"
+	"github.com/statebridge/statebridge/registry"
+	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/state"
+	"github.com/statebridge/statebridge/stream"
+)
+
+// pipeline is what a config describes: a feed for each consumer, a worker for each consumer of each sink, and the bus between them.
+type pipeline struct {
+	log     *slog.Logger
+	bus     *stream.Bus
+	feeds   []*feed.Feed
+	workers [][]*sinks.Worker // by consumer
+	sinks   []sinks.Sink
+}
+
+// retryRefused is how long a worker rests whose target refuses an epoch. Other sinks go on meanwhile.
+const retryRefused = time.Minute
+
+func newPipeline(ctx context.Context, c *config.Config, log *slog.Logger) (_ *pipeline, err error) {
+	p := &pipeline{log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	if err := os.MkdirAll(tempDir(c), 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if p.bus, err = stream.Connect(ctx, busOptions(c), log); err != nil {
+		return nil, err
+	}
+	source, err := p.bus.Source(ctx, c.Source.Name)
+	if err != nil {
+		return nil, err
+	}
+	reg, err := registry.Open(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.addFeeds(c, source, reg); err != nil {
+		return nil, err
+	}
+	return p, p.addSinks(ctx, c, source, reg)
+}
+
+func tempDir(c *config.Config) string { return filepath.Join(c.DataDir, "tmp") }
+
+func busOptions(c *config.Config) stream.Options {
+	n := c.NATS
+	return stream.Options{
+		URL: string(n.URL), Prefix: n.Prefix, Name: "statebridge " + c.Source.Name, User: n.User, Password: string(n.Password),
+		Creds: n.Creds, NKey: n.NKey, CA: n.TLS.CA, Cert: n.TLS.Cert, Key: n.TLS.Key, Dir: filepath.Join(c.DataDir, "nats"), Listen: n.Listen,
+	}
+}
+
+func (p *pipeline) addFeeds(c *config.Config, source *stream.Source, reg *registry.Registry) error {
+	pins, err := checkpoint.OpenPins(filepath.Join(c.DataDir, "pins", c.Source.Name), storage.Local())
+	if err != nil {
+		return err
+	}
+	maps, err := parsePathMaps(c.Source.Flink.PathMap)
+	if err != nil {
+		return err
+	}
+	host, _ := os.Hostname()
+	o := feed.Options{
+		Partitions: c.Source.Partitions, Keep: c.NATS.Keep, Holder: fmt.Sprintf("%s/%d", host, os.Getpid()),
+		Snapshot: checkpoint.Options{PathMap: maps, TempDir: tempDir(c)},
+	}
+	watch := newWatch(c, p.log)
+	for _, consumer := range c.Consumers {
+		fc := feed.Consumer{Name: consumer.Name, Operator: consumer.Operator, State: consumer.State, Columns: mappings(consumer.Columns)}
+		for _, s := range c.Sinks {
+			if slices.Contains(s.Consumers, consumer.Name) {
+				fc.Sinks = append(fc.Sinks, s.Name)
+			}
+		}
+		p.feeds = append(p.feeds, feed.New(fc, o, watch, pins, source, reg, p.log))
+	}
+	return nil
+}
+
+func newWatch(c *config.Config, log *slog.Logger) *feed.Watch {
+	f := c.Source.Flink
+	w := &feed.Watch{Store: storage.Local(), Checkpoints: f.Checkpoints, Job: f.Job, Poll: f.Poll, Log: log}
+	if f.REST != "" {
+		w.REST = &feed.REST{Base: f.REST}
+	}
+	return w
+}
+
+func mappings(columns config.Columns) []state.Mapping {
+	var out []state.Mapping
+	for _, c := range columns {
+		out = append(out, state.Mapping{Name: c.Name, Path: state.Path(c.Path)})
+	}
+	return out
+}
+
+func (p *pipeline) addSinks(ctx context.Context, c *config.Config, source *stream.Source, reg *registry.Registry) error {
+	p.workers = make([][]*sinks.Worker, len(c.Consumers))
+	for _, s := range c.Sinks {
+		target, err := openSink(ctx, s)
+		if err != nil {
+			return fmt.Errorf("sink %s: %w", s.Name, err)
+		}
+		p.sinks = append(p.sinks, target)
+		for i, consumer := range c.Consumers {
+			if slices.Contains(s.Consumers, consumer.Name) {
+				table := sinks.Table{Consumer: consumer.Name, Source: c.Source.Name}
+				p.workers[i] = append(p.workers[i], sinks.NewWorker(s.Name, target, table, source, reg, p.log, sinks.Options{}))
+			}
+		}
+	}
+	return nil
+}
+
+func (p *pipeline) close() error {
+	var errs []error
+	for _, s := range p.sinks {
+		errs = append(errs, s.Close())
+	}
+	if p.bus != nil {
+		p.bus.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// run follows the source until ctx ends. A sink that refuses an epoch is logged and tried again later; a lost bus or a lost
+// consumer ends the run.
+func (p *pipeline) run(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		select {
+		case <-p.bus.Closed():
+			return errors.New("the connection to NATS is gone for good")
+		case <-gctx.Done():
+			return nil
+		}
+	})
+	for i := range p.feeds {
+		g.Go(func() error { return p.feeds[i].Run(gctx) })
+		for _, w := range p.workers[i] {
+			g.Go(func() error { return p.work(gctx, w) })
+		}
+	}
+	err := g.Wait()
+	if ctx.Err() != nil { // asked to stop
+		return nil
+	}
+	return err
+}
+
+func (p *pipeline) work(ctx context.Context, w *sinks.Worker) error {
+	for ctx.Err() == nil {
+		if err := w.Run(ctx); err != nil {
+			p.log.ErrorContext(ctx, "sink refuses the epoch", "error", err, "retry_in", retryRefused)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryRefused):
+		}
+	}
+	return nil
+}
+
+// once publishes what is there and waits until every sink has committed it. Consumers do not wait for each other, and the errors of all are told.
+func (p *pipeline) once(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var workers errgroup.Group
+	errs := make([]error, len(p.feeds))
+	var feeds errgroup.Group
+	for i := range p.feeds {
+		for _, w := range p.workers[i] {
+			workers.Go(func() error { return w.Run(ctx) })
+		}
+		feeds.Go(func() error { errs[i] = p.onceConsumer(ctx, i); return nil })
+	}
+	_ = feeds.Wait()
+	err := errors.Join(errs...)
+	if err == nil {
+		err = ctx.Err()
+	}
+	cancel()
+	_ = workers.Wait() // its errors have been seen by those who waited
+	return err
+}
+
+// onceConsumer goes on serving requests for a full epoch while the sinks catch up.
+func (p *pipeline) onceConsumer(ctx context.Context, i int) error {
+	epoch, err := p.feeds[i].Once(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var g errgroup.Group
+	done := make(chan error, 1)
+	for _, w := range p.workers[i] {
+		g.Go(func() error { return w.Wait(ctx, epoch.Chain, epoch.Number) })
+	}
+	go func() { done <- g.Wait() }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(500 * time.Millisecond):
+		}
+		if _, err := p.feeds[i].Once(ctx); err != nil {
+			cancel()
+			return errors.Join(err, <-done)
+		}
+	}
+}

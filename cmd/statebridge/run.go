@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/statebridge/statebridge/config"
+)
+
+type runFlags struct {
+	configFlags
+	once bool
+}
+
+// configFlags are those of every command that reads the config.
+type configFlags struct {
+	file      string
+	dataDir   string
+	logLevel  string
+	logFormat string
+}
+
+func (f *configFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.file, "config", "c", "", "config `FILE`, or - for standard input (also STATEBRIDGE_CONFIG)")
+	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "`DIR` for the embedded server, pins and temporary files (default ./statebridge-data)")
+	cmd.Flags().StringVar(&f.logLevel, "log-level", "", "`LEVEL`: debug, info, warn or error")
+	cmd.Flags().StringVar(&f.logFormat, "log-format", "", "`FORMAT`: text or json")
+}
+
+func (f *configFlags) load(cmd *cobra.Command) (*config.Config, error) {
+	overrides := map[string]string{}
+	for flag, path := range map[string]string{"data-dir": "data_dir", "log-level": "log.level", "log-format": "log.format"} {
+		if cmd.Flags().Changed(flag) {
+			overrides[path] = cmd.Flags().Lookup(flag).Value.String()
+		}
+	}
+	file := f.file
+	if file == "" {
+		file = os.Getenv("STATEBRIDGE_CONFIG")
+	}
+	c, err := config.Load(file, os.LookupEnv, overrides)
+	if err != nil && file == "" {
+		err = fmt.Errorf("without --config, everything has to come from the environment: %w", err)
+	}
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return c, nil
+}
+
+func newRun() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run --config FILE",
+		Short: "Follow a job's snapshots and keep the sinks equal to the newest one",
+		Long: `Run watches a job's checkpoint directory. It publishes each consumer's rows once in full and then, snapshot by snapshot, what changed, and
+its sinks apply that, one checkpoint at a time. It can be stopped or killed at any point and goes on where it was.
+
+With --once it handles what is there, waits until all sinks have committed it, and exits: for cron and tests.`,
+		Example: `  statebridge run --config statebridge.yaml
+  DATABASE_URL=postgres://localhost/bank statebridge run --config statebridge.yaml --once`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := f.load(cmd)
+			if err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), c, newLogger(c.Log, cmd.ErrOrStderr()))
+		},
+	}
+	f.configFlags.register(cmd)
+	cmd.Flags().BoolVar(&f.once, "once", false, "handle what is there, wait for all sinks, and exit")
+	return cmd
+}
+
+func (f *runFlags) run(ctx context.Context, c *config.Config, log *slog.Logger) (err error) {
+	p, err := newPipeline(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	if f.once {
+		return p.once(ctx)
+	}
+	return p.run(ctx)
+}
+
+func newLogger(c config.Log, w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Level)) // the config has been validated
+	o := &slog.HandlerOptions{Level: level}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}

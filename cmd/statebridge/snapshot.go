@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/state"
+)
+
+// snapshotFlags are those of every command that opens a snapshot.
+type snapshotFlags struct {
+	pathMap []string
+	memory  string
+	tempDir string
+}
+
+func (f *snapshotFlags) register(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.pathMap, "path-map", nil, "`FROM=TO`: look below TO for files that the snapshot names below FROM; may be repeated")
+	flags.StringVar(&f.tempDir, "temp-dir", "", "`DIR` for sorting what does not fit memory (default: the system's)")
+}
+
+func (f *snapshotFlags) options() (checkpoint.Options, error) {
+	maps, err := parsePathMaps(f.pathMap)
+	return checkpoint.Options{PathMap: maps, TempDir: f.tempDir}, err
+}
+
+func parsePathMaps(list []string) ([]checkpoint.PathMap, error) {
+	var maps []checkpoint.PathMap
+	for _, text := range list {
+		from, to, ok := strings.Cut(text, "=")
+		if !ok || from == "" || to == "" {
+			return nil, usagef("--path-map %q: FROM=TO is expected", text)
+		}
+		maps = append(maps, checkpoint.PathMap{From: from, To: to})
+	}
+	return maps, nil
+}
+
+func (f *snapshotFlags) open(ctx context.Context, location string) (*checkpoint.Snapshot, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.Open(ctx, location, o)
+}
+
+// selection says which tables of a snapshot are meant.
+type selection struct {
+	operator, state string
+	timers          bool // also when not named
+}
+
+func (s *selection) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.operator, "operator", "", "uid, name or id of the `OPERATOR` (default: all)")
+	cmd.Flags().StringVar(&s.state, "state", "", "name of the `STATE` (default: all)")
+}
+
+// tables gives what is meant, in the order of the snapshot.
+func (s *selection) tables(ctx context.Context, snap *checkpoint.Snapshot) ([]*checkpoint.Table, error) {
+	operators := snap.Operators()
+	if s.operator != "" {
+		o, err := snap.Operator(s.operator)
+		if err != nil {
+			return nil, err
+		}
+		operators = []*checkpoint.Operator{o}
+	}
+	var tables []*checkpoint.Table
+	var have []string
+	for _, o := range operators {
+		all, err := o.Tables(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range all {
+			have = append(have, t.Name)
+			if s.state == t.Name || s.state == "" && (s.timers || t.Kind != state.KindTimer) {
+				tables = append(tables, t)
+			}
+		}
+	}
+	if s.state != "" && len(tables) == 0 {
+		return nil, &checkpoint.NotFoundError{What: "state", Name: s.state, In: snap.Location, Have: have}
+	}
+	return tables, nil
+}
+
+// one is tables for commands that need exactly one.
+func (s *selection) one(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Table, error) {
+	tables, err := s.tables(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	if len(tables) != 1 {
+		var names []string
+		for _, t := range tables {
+			names = append(names, t.Operator.String()+"/"+t.Name)
+		}
+		return nil, usagef("--operator and --state must name one table; there are %s", strings.Join(names, ", "))
+	}
+	return tables[0], nil
+}
+
+// parseKeyGroups reads "3" or "0-63".
+func parseKeyGroups(text string) (checkpoint.KeyGroups, error) {
+	from, to, ranged := strings.Cut(text, "-")
+	if !ranged {
+		to = from
+	}
+	first, err1 := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	if err := errors.Join(err1, err2); err != nil || first < 0 || last < first || last > 1<<15 {
+		return checkpoint.KeyGroups{}, usagef("--key-groups %q: a number or a range such as 0-63 is expected", text)
+	}
+	return checkpoint.KeyGroups{First: first, Last: last}, nil
+}
+
+// jsonOf gives the JSON of a key as a person types it: JSON as it is, anything else as a string where the type has text.
+func jsonOf(text string, t *state.Type) []byte {
+	if textual(t) && !strings.HasPrefix(text, `"`) {
+		return quote(text)
+	}
+	var v any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil || d.More() {
+		return quote(text)
+	}
+	return canonical(v)
+}
+
+// textual says whether values of the type are JSON strings.
+func textual(t *state.Type) bool {
+	switch t.Kind {
+	case state.String, state.Char, state.Enum, state.UUID, state.Bytes, state.Decimal, state.BigInt,
+		state.Date, state.Time, state.DateTime, state.Instant, state.GlobalWindow:
+		return true
+	}
+	return false
+}
+
+func quote(text string) []byte { return canonical(text) }
+
+func canonical(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // of what was decoded from JSON
+	return bytes.TrimSpace(b.Bytes())
+}

@@ -1,0 +1,325 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/differ"
+	"github.com/statebridge/statebridge/fault"
+	"github.com/statebridge/statebridge/registry"
+	"github.com/statebridge/statebridge/state"
+	"github.com/statebridge/statebridge/stream"
+)
+
+// step publishes one epoch: what a sink asked for, else the next snapshot.
+func (f *Feed) step(ctx context.Context) (stream.Epoch, error) {
+	if err := f.trim(ctx); err != nil {
+		return stream.Epoch{}, err
+	}
+	request, resync, err := f.registry.Resync(ctx, f.consumer.Name)
+	if err != nil {
+		return stream.Epoch{}, err
+	}
+	if !resync {
+		if err := f.awaitSinks(ctx); err != nil {
+			return stream.Epoch{}, err
+		}
+	}
+	pin, err := f.take(ctx)
+	if errors.Is(err, errNothing) && resync && f.base != nil {
+		pin, err = f.base, nil // nothing newer: the same snapshot once more, in full
+	}
+	if err != nil {
+		return stream.Epoch{}, err
+	}
+	epoch, err := f.publish(ctx, pin, resync)
+	if err != nil {
+		if broken := new(differ.BaseError); errors.As(err, &broken) && f.base != nil && pin != f.base {
+			return stream.Epoch{}, errors.Join(f.dropBase(ctx, broken), pin.Release())
+		}
+		if pin != f.base {
+			f.passed[pin.Location] = time.Now()
+			err = errors.Join(err, pin.Release())
+		}
+		return stream.Epoch{}, err
+	}
+	return epoch, f.advance(ctx, pin, epoch, request, resync)
+}
+
+// take pins the next snapshot. One whose files vanish meanwhile, or whose metadata is still being written, is passed over: the next one is diffed
+// against the same base.
+func (f *Feed) take(ctx context.Context) (*checkpoint.Pin, error) {
+	candidates, err := f.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, found := range candidates {
+		pin, err := f.pins.Take(ctx, f.consumer.Name, found, []string{f.consumer.Operator}, f.options.Snapshot)
+		switch {
+		case err == nil:
+			return pin, nil
+		case errors.Is(err, fault.ErrTruncated):
+			f.log.InfoContext(ctx, "snapshot is not ready", "checkpoint_id", found.ID, "error", err)
+		case errors.Is(err, fs.ErrNotExist):
+			f.log.WarnContext(ctx, "snapshot is gone or not whole", "checkpoint_id", found.ID, "error", err)
+		default:
+			f.passed[found.Location] = time.Now()
+			return nil, err
+		}
+	}
+	return nil, errNothing
+}
+
+// dropBase gives up a base that can't be read any more. The next epoch is a full one, so this one is errNothing yet.
+func (f *Feed) dropBase(ctx context.Context, why error) error {
+	f.log.ErrorContext(ctx, "the last published snapshot can't be read any more, so the next epoch is a full one", "error", why)
+	base := f.base
+	f.base = nil
+	return errors.Join(errNothing, base.Release())
+}
+
+// advance makes the published snapshot the base of the next diff.
+func (f *Feed) advance(ctx context.Context, pin *checkpoint.Pin, e stream.Epoch, request registry.Resync, resync bool) error {
+	f.log.InfoContext(ctx, "epoch published", "epoch", e.Number, "full", e.Full, "checkpoint_id", e.Snapshot.CheckpointID,
+		"read", e.Counts.R, "created", e.Counts.C, "updated", e.Counts.U, "deleted", e.Counts.D)
+	old := f.base
+	f.base = pin
+	f.published = append(f.published, published{e.Number, e.Time})
+	if resync {
+		if err := f.registry.ClearResync(ctx, request); err != nil {
+			return err
+		}
+	}
+	if old != nil && old != pin {
+		return old.Release()
+	}
+	return nil
+}
+
+// publish writes one epoch. An error leaves an attempt that nobody applies.
+func (f *Feed) publish(ctx context.Context, pin *checkpoint.Pin, resync bool) (stream.Epoch, error) {
+	var opened []*checkpoint.Snapshot
+	defer func() {
+		for _, s := range opened {
+			s.Close()
+		}
+	}()
+	table := func(pin *checkpoint.Pin) (*checkpoint.Table, error) {
+		snap, err := pin.Open(ctx, f.options.Snapshot)
+		if err != nil {
+			return nil, err
+		}
+		opened = append(opened, snap)
+		return snap.Table(ctx, f.consumer.Operator, f.consumer.State)
+	}
+	next, err := table(pin)
+	if err != nil {
+		return stream.Epoch{}, err
+	}
+	columns, err := f.columns(next.Schema())
+	if err != nil {
+		return stream.Epoch{}, fault.Unsupported(pin.Location, -1, "consumer %s: %v", f.consumer.Name, err)
+	}
+	e := stream.Epoch{
+		Full: resync, Resync: resync, Snapshot: ref(pin.Found), Columns: streamColumns(columns), Partitions: min(f.options.Partitions, next.MaxParallelism()),
+		Operator: next.Operator.String(), State: next.Name,
+	}
+	base := f.baseTable(ctx, table, next, &e)
+	w, err := f.publisher.Begin(ctx, e)
+	if err != nil {
+		return stream.Epoch{}, err
+	}
+	defer w.Abort()
+	if err := f.write(ctx, w, base, next, e.Partitions, columns); err != nil {
+		return stream.Epoch{}, err
+	}
+	return w.Commit(ctx)
+}
+
+// opener opens the consumer's table in a pinned snapshot. A state that is missing is an error and never a table without rows.
+type opener func(*checkpoint.Pin) (*checkpoint.Table, error)
+
+// baseTable gives what the epoch is relative to and notes it in e; nil, and a full epoch, when there is nothing to be relative to.
+func (f *Feed) baseTable(ctx context.Context, table opener, next *checkpoint.Table, e *stream.Epoch) differ.Table {
+	last, ok := f.publisher.Last()
+	if !ok || f.base == nil {
+		e.Full = true
+	}
+	if e.Full {
+		return nil
+	}
+	base, err := table(f.base)
+	reason := ""
+	switch {
+	case err != nil:
+		reason = err.Error()
+	case base.MaxParallelism() != next.MaxParallelism():
+		reason = fmt.Sprintf("max parallelism changed from %d to %d", base.MaxParallelism(), next.MaxParallelism())
+	case !continues(last.Columns, e.Columns, f.consumer.Columns != nil):
+		reason = "the columns changed"
+	default:
+		r := ref(f.base.Found)
+		e.Base = &r
+		return base
+	}
+	f.log.WarnContext(ctx, "no diff against the last published snapshot, so this epoch is a full one", "reason", reason)
+	e.Full = true
+	return nil
+}
+
+// continues says whether rows written with the old columns need no rewriting under the new ones. Columns that come from the schema may
+// grow, since a field that was added is null in every row that has not changed; columns that the user named may not.
+func continues(old, now []stream.Column, named bool) bool {
+	if named && len(old) != len(now) {
+		return false
+	}
+	for _, c := range old {
+		i := slices.IndexFunc(now, func(n stream.Column) bool { return n.Name == c.Name })
+		if i < 0 || now[i].Key != c.Key {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(now[min(len(old), len(now)):], func(c stream.Column) bool { return c.Key })
+}
+
+func (f *Feed) columns(s *state.Schema) ([]state.Column, error) {
+	if f.consumer.Columns == nil {
+		return state.DefaultColumns(s), nil
+	}
+	return state.ParseColumns(s, f.consumer.Columns)
+}
+
+func streamColumns(columns []state.Column) []stream.Column {
+	var out []stream.Column
+	for _, c := range columns {
+		out = append(out, stream.Column{Name: c.Name, Type: c.Type.ColumnType(), Key: c.Key})
+	}
+	return out
+}
+
+func ref(f checkpoint.Found) stream.SnapshotRef {
+	return stream.SnapshotRef{Job: f.Job, CheckpointID: f.ID, Location: f.Location}
+}
+
+// writersAtOnce bounds the partitions that are diffed side by side.
+const writersAtOnce = 4
+
+// write publishes the changes of all partitions, each in order.
+func (f *Feed) write(ctx context.Context, w *stream.Writer, base differ.Table, next *checkpoint.Table, partitions int, columns []state.Column) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(writersAtOnce)
+	for i := range partitions {
+		g.Go(func() error { return f.writePartition(ctx, w, base, next, i, partitions, columns) })
+	}
+	return g.Wait()
+}
+
+func (f *Feed) writePartition(ctx context.Context, w *stream.Writer, base differ.Table, next *checkpoint.Table, i, n int, columns []state.Column) error {
+	groups := checkpoint.Partition(i, n, next.MaxParallelism())
+	project := state.NewProjection(columns)
+	options := differ.Options{TempDir: f.options.Snapshot.TempDir, Memory: f.options.Snapshot.Memory}
+	var bufs [3][]byte
+	for c, err := range differ.Diff(ctx, base, next, groups, options) {
+		if err != nil {
+			return err
+		}
+		change := stream.Change{Op: byte(c.Op), Partition: i}
+		if change.Key, err = project.AppendKey(bufs[0][:0], c.Row()); err != nil {
+			return err
+		}
+		bufs[0] = change.Key
+		for j, side := range []*state.Row{c.Before, c.After} {
+			if side == nil {
+				continue
+			}
+			if bufs[j+1], err = project.AppendRow(bufs[j+1][:0], side); err != nil {
+				return err
+			}
+		}
+		if c.Before != nil {
+			change.Before = bufs[1]
+		}
+		if c.After != nil {
+			change.After = bufs[2]
+		}
+		if err := w.Append(ctx, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitSinks waits until the slowest sink is no more than maxAhead epochs behind, so that a sink that is down for long makes the history coarser
+// and not the stream endless.
+func (f *Feed) awaitSinks(ctx context.Context) error {
+	for logged := false; ; logged = true {
+		last, ok := f.publisher.Last()
+		if !ok || len(f.consumer.Sinks) == 0 {
+			return nil
+		}
+		applied, err := f.applied(ctx, last.Chain)
+		if err != nil || applied+maxAhead >= last.Number {
+			return err
+		}
+		if _, resync, err := f.registry.Resync(ctx, f.consumer.Name); err != nil || resync {
+			return err
+		}
+		if !logged {
+			f.log.WarnContext(ctx, "waiting for the slowest sink", "epoch", last.Number, "applied", applied)
+		}
+		if wait(ctx, f.watch.Poll); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// applied is the newest epoch that every sink has applied, those included which are not configured here.
+func (f *Feed) applied(ctx context.Context, chain string) (uint64, error) {
+	positions, err := f.registry.Positions(ctx, f.consumer.Name)
+	if err != nil {
+		return 0, err
+	}
+	seen := map[string]uint64{}
+	for _, name := range f.consumer.Sinks {
+		seen[name] = 0
+	}
+	for _, p := range positions {
+		if seen[p.Sink] = 0; p.Chain == chain {
+			seen[p.Sink] = p.Epoch
+		}
+	}
+	least := ^uint64(0)
+	for _, n := range seen {
+		least = min(least, n)
+	}
+	return least, nil
+}
+
+// trim deletes epochs that every sink has applied and that are old enough.
+func (f *Feed) trim(ctx context.Context) error {
+	last, ok := f.publisher.Last()
+	if !ok || len(f.published) == 0 || time.Since(f.published[0].time) < f.options.Keep {
+		return nil
+	}
+	applied, err := f.applied(ctx, last.Chain)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for n < len(f.published) && f.published[n].number <= applied && time.Since(f.published[n].time) >= f.options.Keep {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	upTo := f.published[n-1].number
+	f.published = f.published[n:]
+	return f.source.Trim(ctx, f.consumer.Name, upTo)
+}
