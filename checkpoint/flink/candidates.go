@@ -16,9 +16,10 @@ const maxAncestors = 4
 // Candidates lists where the file that a snapshot calls path may lie, best first, when its _metadata was found in dir:
 //
 //  1. where the given mappings put it, the longest From first,
-//  2. in the snapshot's own tree: the tails of path, the longest first, below dir and the directories above it, the
-//     nearest first. A tail has two components at least ("shared/<file>"), but for a file right in dir,
-//  3. where path says.
+//  2. below dir or a directory above it, if path has a directory of that name: what follows the name,
+//  3. below dir and the directories above it, the nearest first: each tail of path, the longest first. A tail has two
+//     components at least ("shared/<file>"), but for a file right in dir,
+//  4. where path says.
 //
 // So a tree that was copied is read from the copy though the original may still be there, and a snapshot that refers to
 // another job's directory (after a rescale or a claimed restore) finds it beside its own.
@@ -69,20 +70,29 @@ func (m PathMap) spelled(path string) (PathMap, bool) {
 	return m, m.matches(path)
 }
 
+// ownTree gives the second kind of candidates, and says whether yield wants more.
 func ownTree(dir, path string, yield func(PathMap) bool) bool {
-	tails := tails(path)
-	if len(tails) == 0 {
-		return true
+	tails, above := tails(path), ancestors(dir)
+	for _, a := range above {
+		_, name := storage.Split(a)
+		for _, at := range tails {
+			if rest := strings.TrimPrefix(path[at:], name); strings.HasPrefix(rest, "/") && rest != path[at:] &&
+				!yield(PathMap{path[:at+len(name)], a}) {
+				return false
+			}
+		}
 	}
-	above := ancestors(dir)
-	for _, at := range tails[:len(tails)-1] {
-		for _, a := range above {
+	for i, a := range above {
+		for j, at := range tails {
+			if alone := j == len(tails)-1; alone && i > 0 {
+				continue
+			}
 			if !yield(PathMap{path[:at-1], a}) {
 				return false
 			}
 		}
 	}
-	return yield(PathMap{path[:tails[len(tails)-1]-1], dir})
+	return true
 }
 
 // tails gives the offsets at which the components of path start, behind its scheme and host.
