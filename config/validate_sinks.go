@@ -26,6 +26,7 @@ func (c *Config) validateSinks(f *faults) {
 			}
 		}
 	}
+	c.validateKeyspaces(f)
 }
 
 // validateMirrored checks a sink's list of consumers.
@@ -64,15 +65,11 @@ func (s *Sink) validateTarget(path string, f *faults) {
 	}
 }
 
-// table names what a consumer's rows are written to: "" where another consumer's rows may lie beside them.
+// table names the table that a consumer's rows are written to; "" where there is none.
 func (s *Sink) table(consumer string) string {
 	switch {
 	case s.Postgres != nil && s.Postgres.URL != "":
 		return strings.Join([]string{"postgres", s.Postgres.URL.Reveal(), s.Postgres.Schema, consumer}, "\x00")
-	case s.Redis != nil && s.Redis.URL != "" && s.Redis.Key != "":
-		return strings.Join([]string{"redis", s.Redis.URL.Reveal(), s.Redis.Key}, "\x00")
-	case s.Redis != nil && s.Redis.URL != "":
-		return strings.Join([]string{"redis", s.Redis.URL.Reveal(), consumer}, "\x00")
 	case s.SQLite != nil && s.SQLite.Path != "":
 		return strings.Join([]string{"sqlite", s.SQLite.Path, strings.ToLower(consumer)}, "\x00")
 	}
@@ -108,50 +105,4 @@ func (s *Sink) validateFoldedNames(path string, f *faults) {
 			f.add(index(path+".consumers", j), "differs from another only in case, which SQLite ignores: %q", name)
 		}
 	}
-}
-
-// validateKey checks a key template: its braces, its columns where they are known, and that no two consumers share it.
-func (c *Config) validateKey(s *Sink, path string, f *faults) {
-	if s.Redis.Key == "" {
-		return
-	}
-	columns, ok := templateColumns(s.Redis.Key)
-	switch {
-	case !ok:
-		f.add(path, "has a brace without its other one, or nothing between two")
-		return
-	case len(columns) == 0:
-		f.add(path, "names no column in braces, so that all rows would have one key")
-		return
-	case len(s.Consumers) > 1:
-		f.add(path, "would give rows of several consumers one key; leave it empty, or give each consumer a sink of its own")
-	}
-	for _, consumer := range c.Consumers {
-		if !slices.Contains(s.Consumers, consumer.Name) || len(consumer.Columns) == 0 {
-			continue
-		}
-		for _, name := range columns {
-			if !slices.ContainsFunc(consumer.Columns, func(col Column) bool { return col.Name == name }) {
-				f.add(path, "names the column %q, which consumer %q does not have", name, consumer.Name)
-			}
-		}
-	}
-}
-
-// templateColumns gives the names in braces of a key template.
-func templateColumns(template string) ([]string, bool) {
-	var names []string
-	for template != "" {
-		i := strings.IndexAny(template, "{}")
-		if i < 0 {
-			break
-		}
-		end := strings.IndexAny(template[i+1:], "{}")
-		if template[i] == '}' || end <= 0 || template[i+1+end] == '{' {
-			return nil, false
-		}
-		names = append(names, template[i+1:i+1+end])
-		template = template[i+1+end+1:]
-	}
-	return names, true
 }
