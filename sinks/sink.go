@@ -33,7 +33,7 @@ type Sink interface {
 	// Position reads where the target stands: zero but for Revision when it has no rows of ours, be it for the first time or because they were lost.
 	Position(ctx context.Context, t Table) (Position, error)
 	// Begin starts to move the target from the position it was seen at to an epoch; ErrFenced when it stands elsewhere.
-	// A full epoch replaces all rows. An epoch that is not full and gets no changes just moves the position.
+	// A full epoch replaces all rows. An epoch that is not full and gets no changes just moves the position. The table has been prepared.
 	Begin(ctx context.Context, t Table, from Position, to stream.Epoch) (Transaction, error)
 	Close() error
 }

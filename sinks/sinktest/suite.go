@@ -109,8 +109,9 @@ func testRollback(t *testing.T, target Target) {
 		b.want(`{"id":"a","balance":1}`)
 	}
 	b.sink = b.another() // as after a crash
-	if at := b.locate(); at.Epoch != 1 {
-		t.Fatalf("position = %+v, want epoch 1", at)
+	b.prepare()
+	if b.at.Epoch != 1 {
+		t.Fatalf("position = %+v, want epoch 1", b.at)
 	}
 	b.apply(false, changes...)
 	b.want(`{"id":"a","balance":2}`, `{"id":"b","balance":2}`)
@@ -120,6 +121,9 @@ func testZombie(t *testing.T, target Target) {
 	b := open(t, target, account...)
 	b.apply(true, put('r', `{"id":"a"}`, `{"id":"a","balance":1}`))
 	from, late := b.at, b.another()
+	if err := late.Prepare(t.Context(), b.table); err != nil {
+		t.Fatal(err)
+	}
 	b.apply(false, put('u', `{"id":"a"}`, `{"id":"a","balance":2}`))
 	b.apply(false, put('u', `{"id":"a"}`, `{"id":"a","balance":3}`))
 	for _, full := range []bool{false, true} {

@@ -178,5 +178,6 @@ func testGoneColumn(t *testing.T, target Target) {
 	b.table.Columns = columns("id* int32", "n int32")
 	b.prepare()
 	b.apply(false, put('u', `{"id":1}`, `{"id":1,"n":2}`), put('c', `{"id":2}`, `{"id":2,"n":2}`))
+	b.table.Columns = columns("id* int32", "old string", "n int32") // read them all
 	b.want(`{"id":1,"n":2}`, `{"id":2,"n":2}`)
 }

@@ -1,0 +1,75 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// On a server one script call changes many rows; it holds up other clients for about a millisecond. In a cluster each row has a call of its own, and a
+// pipeline carries many.
+const (
+	callRows     = 250
+	pipelineRows = 1000
+	batchBytes   = 1 << 20
+)
+
+// batch is what travels in one pipeline.
+type batch struct {
+	calls []call
+	keys  []any // of the rows, for the set of keys that a full epoch has seen
+	has   map[string]bool
+	size  int
+}
+
+// call is one run of the rows script.
+type call struct {
+	keys []any
+	args []any
+}
+
+func newBatch() *batch { return &batch{has: make(map[string]bool, callRows)} }
+
+func (b *batch) empty() bool { return len(b.keys) == 0 }
+
+// add puts a row into the batch: into the one call that a server gets, or into a call of its own.
+func (b *batch) add(key string, size int, single bool, args ...any) {
+	if len(b.calls) == 0 || !single {
+		b.calls = append(b.calls, call{})
+	}
+	c := &b.calls[len(b.calls)-1]
+	c.keys, c.args = append(c.keys, key), append(c.args, args...)
+	b.keys, b.has[key], b.size = append(b.keys, key), true, b.size+size
+}
+
+// send runs the calls and checks the reply of each. It says how many of the keys had been there.
+func (b *batch) send(ctx context.Context, client redis.UniversalClient, guardKey, guard, seen string) (there int64, err error) {
+	pipe := client.Pipeline()
+	replies := make([]*redis.Cmd, 0, len(b.calls))
+	for _, c := range b.calls {
+		words := make([]any, 0, 5+len(c.keys)+len(c.args))
+		words = append(words, "evalsha", rowsScript.Hash())
+		if guard != "" {
+			words = append(words, strconv.Itoa(len(c.keys)+1), guardKey)
+		} else {
+			words = append(words, strconv.Itoa(len(c.keys)))
+		}
+		words = append(append(append(words, c.keys...), guard), c.args...)
+		replies = append(replies, pipe.Do(ctx, words...))
+	}
+	if seen != "" {
+		pipe.SAdd(ctx, seen, b.keys...)
+	}
+	if _, err := pipe.Exec(ctx); err != nil { // the first error of any of them
+		return 0, err
+	}
+	for _, r := range replies {
+		n, err := r.Int64()
+		if err != nil {
+			return 0, err
+		}
+		there += n
+	}
+	return there, nil
+}

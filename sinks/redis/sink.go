@@ -1,0 +1,165 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/sinks/sqltable"
+	"github.com/statebridge/statebridge/stream"
+)
+
+// Encoding is the form of a row.
+type Encoding string
+
+// The forms.
+const (
+	Hash   Encoding = "hash"
+	JSON   Encoding = "json"
+	String Encoding = "string"
+)
+
+// Options say how rows are kept; the zero value works.
+type Options struct {
+	Key      string      // template; "": the consumer's name and the key columns, with colons between
+	Encoding Encoding    // "": Hash
+	TLS      *tls.Config // for a rediss address
+}
+
+// Sink is a Redis server, a cluster, or the master that sentinels name.
+type Sink struct {
+	url     string
+	options Options
+
+	mu     sync.Mutex
+	client redis.UniversalClient
+	tables map[string]*table // by position key
+}
+
+// table is what Prepare found out about a consumer.
+type table struct {
+	*template
+	columns []stream.Column
+	gone    []string // fields that older epochs wrote
+}
+
+// Open reads an address: redis, rediss or unix. Whether it is a cluster is found out with the first use, so a server that is away for now is no error here.
+func Open(_ context.Context, url string, o Options) (*Sink, error) {
+	if _, err := redis.ParseURL(url); err != nil && !strings.Contains(url, "master_name=") {
+		return nil, sinks.Permanent(fmt.Errorf("redis address: %w", masked(err, url)))
+	}
+	if o.Encoding == "" {
+		o.Encoding = Hash
+	}
+	if !slices.Contains([]Encoding{Hash, JSON, String}, o.Encoding) {
+		return nil, sinks.Permanent(fmt.Errorf("redis encoding %q is none of hash, json and string", o.Encoding))
+	}
+	return &Sink{url: url, options: o, tables: map[string]*table{}}, nil
+}
+
+// Close closes the connections.
+func (s *Sink) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client == nil {
+		return nil
+	}
+	return s.client.Close()
+}
+
+// Prepare checks the template and the encoding against the columns, and that no other consumer uses the same keys.
+func (s *Sink) Prepare(ctx context.Context, t sinks.Table) error {
+	if len(sqltable.Keys(t.Columns)) == 0 {
+		return sinks.Permanent(fmt.Errorf("consumer %q: no column is part of the key", t.Consumer))
+	}
+	if beside := len(t.Columns) - len(sqltable.Keys(t.Columns)); s.options.Encoding == String && beside != 1 {
+		return sinks.Permanent(fmt.Errorf("consumer %q: encoding string needs exactly one column beside the key, there are %d", t.Consumer, beside))
+	}
+	text := s.options.Key
+	if text == "" {
+		text = defaultKey(t)
+	}
+	keys, err := parseTemplate(text, t)
+	if err != nil {
+		return err
+	}
+	gone, err := s.written(ctx, t)
+	if err != nil {
+		return classify(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other, o := range s.tables {
+		if other != positionKey(t) && (strings.HasPrefix(o.texts[0], keys.texts[0]) || strings.HasPrefix(keys.texts[0], o.texts[0])) {
+			return sinks.Permanent(fmt.Errorf("consumer %q: key template %q begins like that of %s, whose keys it would delete", t.Consumer, text, strings.TrimPrefix(other, own)))
+		}
+	}
+	s.tables[positionKey(t)] = &table{template: keys, columns: t.Columns, gone: gone}
+	return nil
+}
+
+// written records which fields are written from now on and gives those that only older epochs wrote.
+func (s *Sink) written(ctx context.Context, t sinks.Table) (gone []string, err error) {
+	client, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	text, err := client.HGet(ctx, positionKey(t), "columns").Result()
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &names)
+	}
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, err
+	}
+	all := slices.Clone(names)
+	for _, c := range t.Columns {
+		if !slices.Contains(all, c.Name) {
+			all = append(all, c.Name)
+		}
+	}
+	if len(all) > len(names) {
+		encoded, err := json.Marshal(all)
+		if err != nil {
+			return nil, err
+		}
+		if err := client.HSet(ctx, positionKey(t), "columns", encoded).Err(); err != nil {
+			return nil, err
+		}
+	}
+	return sqltable.Gone(names, t.Columns), nil
+}
+
+// Position reads the hash that names the last complete epoch. A server that was emptied has none.
+func (s *Sink) Position(ctx context.Context, t sinks.Table) (sinks.Position, error) {
+	client, err := s.connect(ctx)
+	if err != nil {
+		return sinks.Position{}, classify(err)
+	}
+	m, err := client.HGetAll(ctx, positionKey(t)).Result()
+	if err != nil {
+		return sinks.Position{}, classify(err)
+	}
+	number := func(member string) (n uint64) {
+		if m[member] != "" && err == nil {
+			n, err = strconv.ParseUint(m[member], 10, 64)
+		}
+		return n
+	}
+	p := sinks.Position{Chain: m["chain"], Epoch: number("epoch"), Revision: number("revision"), Snapshot: stream.SnapshotRef{
+		Job: m["job"], CheckpointID: int64(number("checkpoint_id")), Location: m["location"], Savepoint: m["savepoint"] == "1",
+	}}
+	if err != nil {
+		return sinks.Position{}, sinks.Permanent(fmt.Errorf("redis key %q was not written by Statebridge: %w", positionKey(t), err))
+	}
+	return p, nil
+}

@@ -1,0 +1,94 @@
+package redis
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const scanCount = 1000
+
+var errFound = errors.New("found")
+
+// anyKey tells whether any key of the template is there.
+func (x *transaction) anyKey(ctx context.Context) (bool, error) {
+	err := masters(ctx, x.client, func(ctx context.Context, c *redis.Client) error {
+		return x.scan(ctx, c, func(keys []string) error { return errFound })
+	})
+	if errors.Is(err, errFound) {
+		return true, nil
+	}
+	return false, err
+}
+
+// scan gives the keys of the template on one server, in batches, some perhaps twice. A key that is there all the time is given for sure.
+func (x *transaction) scan(ctx context.Context, c *redis.Client, f func(keys []string) error) error {
+	for cursor := uint64(0); ; {
+		found, next, err := c.Scan(ctx, cursor, x.keys.pattern(), scanCount).Result()
+		if err != nil {
+			return err
+		}
+		keys := found[:0]
+		for _, k := range found {
+			if x.keys.fits(k) {
+				keys = append(keys, k)
+			}
+		}
+		if len(keys) > 0 {
+			if err := f(keys); err != nil {
+				return err
+			}
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+	}
+}
+
+// sweep deletes the keys of the template that the full epoch has not written.
+func (x *transaction) sweep(ctx context.Context) error {
+	seen, err := x.client.SCard(ctx, x.seen).Result()
+	if err != nil {
+		return err
+	}
+	if seen != x.rows {
+		return x.twice()
+	}
+	err = masters(ctx, x.client, func(ctx context.Context, c *redis.Client) error {
+		return x.scan(ctx, c, func(keys []string) error {
+			left, err := x.leftOver(ctx, keys)
+			if err != nil || left.empty() {
+				return err
+			}
+			guard := ""
+			if x.single {
+				guard = x.token
+			}
+			_, err = left.send(ctx, x.client, positionKey(x.table), guard, "")
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return x.client.Unlink(ctx, x.seen).Err()
+}
+
+func (x *transaction) leftOver(ctx context.Context, keys []string) (*batch, error) {
+	members := make([]any, len(keys))
+	for i, k := range keys {
+		members[i] = k
+	}
+	b := newBatch()
+	there, err := x.client.SMIsMember(ctx, x.seen, members...).Result()
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range keys {
+		if !there[i] && !b.has[k] {
+			b.add(k, len(k), x.single, "d")
+		}
+	}
+	return b, nil
+}

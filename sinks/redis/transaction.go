@@ -1,0 +1,216 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/sinks/row"
+	"github.com/statebridge/statebridge/sinks/sqltable"
+	"github.com/statebridge/statebridge/stream"
+)
+
+// transaction writes the rows of an epoch as they come, and the position at the end. One batch is on its way while the next one is built.
+type transaction struct {
+	sink   *Sink
+	client redis.UniversalClient
+	table  sinks.Table
+	keys   *table
+	to     stream.Epoch
+	token  string // of the writer
+	single bool   // a server, not a cluster
+	seen   string // key of the set of keys of a full epoch; "" when no row can be left over
+
+	all, key *row.Scanner
+	keyed    []int    // where the key columns stand among all
+	names    []string // of all columns, as fields
+	part     [][]byte
+	next     *batch
+	way      chan sent // of the batch on its way; nil when there is none
+	rows     int64
+}
+
+type sent struct {
+	there int64
+	err   error
+}
+
+// Begin takes the right to write from whoever had it.
+func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to stream.Epoch) (sinks.Transaction, error) {
+	client, err := s.connect(ctx)
+	if err != nil {
+		return nil, classify(err)
+	}
+	s.mu.Lock()
+	keys := s.tables[positionKey(t)]
+	s.mu.Unlock()
+	if keys == nil {
+		return nil, fmt.Errorf("consumer %q is not prepared", t.Consumer)
+	}
+	_, cluster := client.(*redis.ClusterClient)
+	x := &transaction{
+		sink: s, client: client, table: t, keys: keys, to: to, token: rand.Text(), single: !cluster,
+		all: row.NewScanner(t.Columns), key: row.NewScanner(sqltable.Keys(t.Columns)), next: newBatch(),
+	}
+	for i, c := range t.Columns {
+		x.names = append(x.names, c.Name)
+		if c.Key {
+			x.keyed, x.part = append(x.keyed, i), append(x.part, nil)
+		}
+	}
+	if err := x.begin(ctx, from); err != nil {
+		return nil, classify(err)
+	}
+	return x, nil
+}
+
+func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
+	err := masters(ctx, x.client, func(ctx context.Context, c *redis.Client) error { return rowsScript.Load(ctx, c).Err() })
+	if err != nil {
+		return err
+	}
+	err = beginScript.Run(ctx, x.client, []string{positionKey(x.table)}, strconv.FormatUint(from.Revision, 10), x.token).Err()
+	if err != nil || !x.to.Full {
+		return err
+	}
+	if x.single {
+		found, err := x.anyKey(ctx)
+		if err != nil || !found {
+			return err
+		}
+	}
+	x.seen = positionKey(x.table) + ":seen"
+	return x.client.Unlink(ctx, x.seen).Err()
+}
+
+// Apply adds changes to the batch and sends it when it is full. Two changes of one key never share a batch.
+func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error {
+	for _, c := range changes {
+		key, size, args, err := x.encode(c)
+		if err != nil {
+			return err
+		}
+		if x.full() || x.next.has[key] {
+			if err := x.send(ctx); err != nil {
+				return err
+			}
+		}
+		x.next.add(key, size, x.single, args...)
+		x.rows++
+	}
+	return nil
+}
+
+func (x *transaction) full() bool {
+	limit := pipelineRows
+	if x.single {
+		limit = callRows
+	}
+	return len(x.next.keys) >= limit || x.next.size >= batchBytes
+}
+
+// send waits for the batch before and starts this one, so that batches take effect in order.
+func (x *transaction) send(ctx context.Context) error {
+	if err := x.wait(); err != nil || x.next.empty() {
+		return err
+	}
+	b, guard, way := x.next, "", make(chan sent, 1)
+	if x.single {
+		guard = x.token
+	}
+	go func() {
+		there, err := b.send(ctx, x.client, positionKey(x.table), guard, x.seen)
+		way <- sent{there: there, err: err}
+	}()
+	x.next, x.way = newBatch(), way
+	return nil
+}
+
+// wait ends the batch on its way.
+func (x *transaction) wait() error {
+	if x.way == nil {
+		return nil
+	}
+	done := <-x.way
+	x.way = nil
+	if done.err == nil && done.there > 0 && x.to.Full && x.seen == "" {
+		return x.twice()
+	}
+	return classify(done.err)
+}
+
+// twice: in a full epoch each row comes once.
+func (x *transaction) twice() error {
+	return sinks.Permanent(fmt.Errorf("consumer %q, epoch %d: two rows of the state have the same Redis key", x.table.Consumer, x.to.Number))
+}
+
+// Commit sends the rest, deletes what a full epoch lacks, and writes the position.
+func (x *transaction) Commit(ctx context.Context) error {
+	if err := errors.Join(x.send(ctx), x.wait()); err != nil {
+		return err
+	}
+	if x.seen != "" {
+		if err := x.sweep(ctx); err != nil {
+			return classify(err)
+		}
+	}
+	at := x.to.Snapshot
+	members := []any{
+		x.token, "chain", x.to.Chain, "epoch", x.to.Number, "job", at.Job, "checkpoint_id", at.CheckpointID, "location", at.Location,
+		"savepoint", at.Savepoint, "committed_at", time.Now().UTC().Format(time.RFC3339Nano),
+	}
+	return classify(commitScript.Run(ctx, x.client, []string{positionKey(x.table)}, members...).Err())
+}
+
+// Rollback waits for the batch on its way. The rows that are written stay; the epoch comes again and writes the same.
+func (x *transaction) Rollback(context.Context) error {
+	_ = x.wait() // the error that led here has been told
+	return nil
+}
+
+// encode gives a change's key and what the rows script needs to know of it.
+func (x *transaction) encode(c stream.Change) (key string, size int, args []any, err error) {
+	refuse := func(column string, err error) error { return sinks.Refuse(x.table, x.to, c, column, err.Error()) }
+	if c.Op == 'd' {
+		values, err := x.key.Scan(c.Key)
+		if err == nil {
+			key, err = x.rowKey(values)
+		}
+		if err != nil {
+			return "", 0, nil, refuse("", err)
+		}
+		return key, len(key), []any{"d"}, nil
+	}
+	values, err := x.all.Scan(c.After)
+	if err == nil {
+		for i, at := range x.keyed {
+			x.part[i] = values[at]
+		}
+		key, err = x.rowKey(x.part)
+	}
+	if err != nil {
+		return "", 0, nil, refuse("", err)
+	}
+	args, column, err := x.form(c, values)
+	if err != nil {
+		return "", 0, nil, refuse(column, err)
+	}
+	return key, len(key) + len(c.After), args, nil
+}
+
+var errNullKey = errors.New("a key column is null")
+
+func (x *transaction) rowKey(values [][]byte) (string, error) {
+	if slices.ContainsFunc(values, func(v []byte) bool { return v == nil }) {
+		return "", errNullKey
+	}
+	key, err := x.keys.append(nil, values)
+	return string(key), err
+}
