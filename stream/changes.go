@@ -31,7 +31,7 @@ func (s *Source) changes(ctx context.Context, e Epoch, yield func([]Change) bool
 	if a.whole() {
 		return false, a.finish()
 	}
-	r, err := s.read(ctx, s.filter(e.Consumer), e.FirstSeq, false)
+	r, err := s.read(ctx, s.filter(e.Consumer), e.FirstSeq)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return false, a.gap(-1, "the stream is gone")
 	}

@@ -26,6 +26,9 @@ const (
 	kindCommit  = "commit"
 )
 
+// controlLane stands for the control subject where a partition is meant otherwise.
+const controlLane = -1
+
 // origin is the member "source" of a line.
 type origin struct {
 	Name         string `json:"name"`
@@ -33,11 +36,15 @@ type origin struct {
 	CheckpointID int64  `json:"checkpoint_id"`
 	Operator     string `json:"operator"`
 	State        string `json:"state"`
-	Partition    int    `json:"partition"`
+	Partition    *int   `json:"partition,omitempty"` // absent in the control subject
 }
 
 func (e Epoch) origin(partition int) origin {
-	return origin{e.Source, e.Snapshot.Job, e.Snapshot.CheckpointID, e.Operator, e.State, partition}
+	o := origin{Name: e.Source, Job: e.Snapshot.Job, CheckpointID: e.Snapshot.CheckpointID, Operator: e.Operator, State: e.State}
+	if partition != controlLane {
+		o.Partition = &partition
+	}
+	return o
 }
 
 type beginLine struct {
@@ -53,14 +60,14 @@ type beginLine struct {
 	TsMs       int64        `json:"ts_ms"`
 }
 
-// commitLine carries the record too, but for LastSeq, which is its own sequence in partition 0: who finds it can finish what its publisher began.
+// commitLine carries the record too, but for LastSeq, which is its own sequence in the control subject: who finds it there can finish what its publisher began.
 type commitLine struct {
 	Op         string `json:"op"`
 	Epoch      uint64 `json:"epoch"`
 	Attempt    string `json:"attempt"`
 	Kind       string `json:"kind"`
-	Counts     Counts `json:"counts"` // of this partition
-	Total      Counts `json:"total"`  // of all
+	Counts     Counts `json:"counts"` // of this partition; in the control subject of all
+	Total      Counts `json:"total"`
 	Partitions int    `json:"partitions"`
 	Source     origin `json:"source"`
 	TsMs       int64  `json:"ts_ms"`
@@ -74,8 +81,12 @@ func (e Epoch) begin(partition int) ([]byte, error) {
 }
 
 func (e Epoch) commit(partition int) ([]byte, error) {
+	counts := e.Counts
+	if partition != controlLane {
+		counts = e.Shares[partition]
+	}
 	return marshalLine(commitLine{
-		"commit", e.Number, e.Attempt, e.kind(), e.Shares[partition], e.Counts, e.Partitions, e.origin(partition), e.Time.UnixMilli(), e,
+		"commit", e.Number, e.Attempt, e.kind(), counts, e.Counts, e.Partitions, e.origin(partition), e.Time.UnixMilli(), e,
 	})
 }
 
@@ -84,7 +95,7 @@ func marshalLine(v any) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// recordOf reads the record out of partition 0's commit line, stored at seq.
+// recordOf reads the record out of the control subject's commit line, stored at seq.
 func recordOf(line []byte, seq uint64) (Epoch, error) {
 	var l struct{ Record json.RawMessage }
 	if err := json.Unmarshal(line, &l); err != nil {
@@ -104,7 +115,7 @@ func (s *Source) message(e *Epoch, partition int, kind string, n, count uint64, 
 	return &nats.Msg{
 		Subject: s.subject(e.Consumer, partition),
 		Header: nats.Header{
-			headerID:      {Token(e.Consumer) + "/" + number + "/" + e.Attempt + "/" + strconv.Itoa(partition) + "/" + strconv.FormatUint(n, 10)},
+			headerID:      {Token(e.Consumer) + "/" + number + "/" + e.Attempt + "/" + laneToken(partition) + "/" + kind[:1] + strconv.FormatUint(n, 10)},
 			headerType:    {contentType},
 			headerKind:    {kind},
 			headerEpoch:   {number},

@@ -14,8 +14,9 @@ import (
 
 // Publisher writes the epochs of one consumer, one at a time.
 //
-// Partition 0 decides between publishers. A begin line is stored there only if nobody has written to the subject since its publisher looked, and a commit line only
-// if nobody has begun since; so an attempt that has a commit line there has won, its changes being stored all, and whoever comes later completes it.
+// The consumer's control subject decides between publishers. It holds nothing but the begin and commit lines of epochs. A begin line is stored there only if nobody has written to
+// it since its publisher looked, and a commit line only right behind its own begin line; so an attempt with a commit line has won, its changes being stored all, and whoever comes
+// later completes it.
 type Publisher struct {
 	src      *Source
 	consumer string
@@ -23,7 +24,7 @@ type Publisher struct {
 	mu    sync.Mutex
 	last  Epoch  // the newest
 	valid bool   // last can be the base of a delta
-	tail  uint64 // last sequence of partition 0's subject, as far as known
+	tail  uint64 // last sequence of the control subject, as far as known
 	stale bool   // something may have been written since
 }
 
@@ -96,43 +97,43 @@ func (p *Publisher) next(e Epoch) (Epoch, error) {
 	return e, nil
 }
 
-// announce stores the begin lines, that of partition 0 first, and gives its sequence.
+// announce stores the begin lines, that of the control subject first, and gives its sequence.
 func (p *Publisher) announce(ctx context.Context, e *Epoch) (uint64, error) {
-	first, err := p.announceFirst(ctx, e)
+	first, err := p.announceControl(ctx, e)
 	if err != nil {
 		return 0, err
 	}
 	p.tail = first
-	var rest []*nats.Msg
-	for i := 1; i < e.Partitions; i++ {
+	var lines []*nats.Msg
+	for i := range e.Partitions {
 		line, err := e.begin(i)
 		if err != nil {
 			return 0, err
 		}
-		rest = append(rest, p.src.message(e, i, kindBegin, 0, 0, line))
+		lines = append(lines, p.src.message(e, i, kindBegin, 0, 0, line))
 	}
-	return first, p.src.publishAll(ctx, rest)
+	return first, p.src.publishAll(ctx, lines)
 }
 
-func (p *Publisher) announceFirst(ctx context.Context, e *Epoch) (uint64, error) {
-	line, err := e.begin(0)
+func (p *Publisher) announceControl(ctx context.Context, e *Epoch) (uint64, error) {
+	line, err := e.begin(controlLane)
 	if err != nil {
 		return 0, err
 	}
-	for try := 0; try < maxTries; try++ {
-		seq, err := p.src.publishAfter(ctx, p.src.message(e, 0, kindBegin, 0, 0, line), p.tail)
+	for range maxTries {
+		seq, err := p.src.publishAfter(ctx, p.src.message(e, controlLane, kindBegin, 0, 0, line), p.tail)
 		if err == nil || !conflict(err) {
 			return seq, err
 		}
-		if err := p.refresh(ctx); err != nil { // an attempt that we supersede has written, or our own begin line is there already
+		if err := p.refresh(ctx); err != nil { // an attempt that we supersede has begun, or our own begin line is there already
 			return 0, err
 		}
 	}
-	return 0, fmt.Errorf("partition 0 is written to all the time: %w", ErrFenced)
+	return 0, fmt.Errorf("others begin all the time: %w", ErrFenced)
 }
 
-// maxTries bounds how often a write is tried against a publisher that doesn't know yet that it was superseded.
-const maxTries = 100
+// maxTries bounds how often a publisher tries to supersede others that do the same.
+const maxTries = 10
 
 // refresh looks again at what was published, and gives ErrFenced when it is not what this publisher knows.
 func (p *Publisher) refresh(ctx context.Context) error {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// recover finds the newest published epoch. That is the newest record or the newest commit line in partition 0, whichever has the higher number: such a line
+// recover finds the newest published epoch. That is the newest record or the newest commit line of the control subject, whichever has the higher number: such a line
 // is stored after every change of its epoch, so that it is rolled forward to a record.
 func (p *Publisher) recover(ctx context.Context) error {
 	s := p.src
@@ -19,12 +17,12 @@ func (p *Publisher) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tail, found, err := s.newestCommit(ctx, p.consumer, head)
+	tail, decided, err := s.lastControl(ctx, p.consumer)
 	if err != nil {
 		return err
 	}
-	if found != nil && found.Number > head.Number {
-		if head, err = s.rollForward(ctx, *found); err != nil {
+	if decided != nil && decided.Number > head.Number {
+		if head, err = s.rollForward(ctx, *decided); err != nil {
 			return err
 		}
 		ok = true
@@ -38,81 +36,25 @@ func (p *Publisher) recover(ctx context.Context) error {
 	return nil
 }
 
-// newestCommit finds the newest commit line in partition 0 behind the last record's, and the last sequence of its subject.
-func (s *Source) newestCommit(ctx context.Context, consumer string, head Epoch) (tail uint64, found *Epoch, err error) {
-	subject := s.subject(consumer, 0)
-	last, err := s.stream.GetLastMsgForSubject(ctx, subject)
+// lastControl gives the sequence of the last line of a consumer's control subject, 0 when there is none, and the record when it is a commit line.
+// When it is a begin line, what was committed before it has a record: whoever begins sees to that first.
+func (s *Source) lastControl(ctx context.Context, consumer string) (uint64, *Epoch, error) {
+	subject := s.subject(consumer, controlLane)
+	m, err := s.stream.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return 0, nil, nil
 	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("last line of %s: %w", subject, err)
 	}
-	from := head.LastSeq + 1
-	if from > last.Sequence+1 { // the stream is younger than the record: it was deleted and made again
-		from = 1
+	if m.Header.Get(headerKind) != kindCommit {
+		return m.Sequence, nil, nil
 	}
-	at := last.Sequence
-	if last.Header.Get(headerKind) != kindCommit {
-		lines, err := s.controlLines(ctx, subject, from, last.Sequence)
-		if err != nil {
-			return 0, nil, err
-		}
-		at = lines.commit
-	}
-	if at < from {
-		return last.Sequence, nil, nil
-	}
-	e, err := s.commitAt(ctx, at)
-	return last.Sequence, e, err
+	e, err := recordOf(m.Data, m.Sequence)
+	return m.Sequence, &e, err
 }
 
-func (s *Source) commitAt(ctx context.Context, seq uint64) (*Epoch, error) {
-	m, err := s.stream.GetMsg(ctx, seq)
-	if err != nil {
-		return nil, fmt.Errorf("commit line at sequence %d: %w", seq, err)
-	}
-	e, err := recordOf(m.Data, seq)
-	return &e, err
-}
-
-// control says where the newest lines of each kind are among the messages looked at; 0 where there is none.
-type control struct {
-	begin, commit, last uint64
-	attempt             string // of the newest begin or commit line
-}
-
-// controlLines looks through the headers of a subject's messages from one sequence to another.
-func (s *Source) controlLines(ctx context.Context, subject string, from, to uint64) (control, error) {
-	var c control
-	if from > to {
-		return c, nil
-	}
-	r, err := s.read(ctx, subject, from, true)
-	if err != nil {
-		return c, err
-	}
-	defer r.stop()
-	for r.left() && c.last < to {
-		m, err := r.next(ctx, to)
-		if err != nil {
-			return c, err
-		}
-		if m == nil {
-			break
-		}
-		c.last = r.seq
-		switch m.Headers().Get(headerKind) {
-		case kindBegin:
-			c.begin, c.attempt = r.seq, m.Headers().Get(headerAttempt)
-		case kindCommit:
-			c.commit, c.attempt = r.seq, m.Headers().Get(headerAttempt)
-		}
-	}
-	return c, nil
-}
-
-// rollForward completes an epoch whose first commit line e came from, and gives the record that its number has.
+// rollForward completes an epoch whose commit line e came from, and gives the record that its number has.
 func (s *Source) rollForward(ctx context.Context, e Epoch) (Epoch, error) {
 	s.bus.log.Info("completing an epoch that its publisher left behind", "consumer", e.Consumer, "epoch", e.Number, "attempt", e.Attempt)
 	if err := s.publishCommits(ctx, e); err != nil {
@@ -129,90 +71,15 @@ func (s *Source) rollForward(ctx context.Context, e Epoch) (Epoch, error) {
 	return have, err
 }
 
-// publishCommits stores the commit lines of all partitions but the first. A repetition is dropped by the server, and if not, by readers.
+// publishCommits stores the commit lines of the partitions, for those who follow a single one. A repetition is harmless.
 func (s *Source) publishCommits(ctx context.Context, e Epoch) error {
-	var rest []*nats.Msg
-	for i := 1; i < e.Partitions; i++ {
+	var lines []*nats.Msg
+	for i := range e.Partitions {
 		line, err := e.commit(i)
 		if err != nil {
 			return err
 		}
-		rest = append(rest, s.message(&e, i, kindCommit, ^uint64(0), 0, line))
+		lines = append(lines, s.message(&e, i, kindCommit, ^uint64(0), 0, line))
 	}
-	return s.publishAll(ctx, rest)
-}
-
-// reading pulls the messages of some subjects in the order of the stream.
-type reading struct {
-	src     *Source
-	filter  string
-	it      jetstream.MessagesContext
-	seq     uint64 // of the message given last
-	pending uint64 // messages behind it
-	release func() bool
-}
-
-func (s *Source) read(ctx context.Context, filter string, from uint64, headersOnly bool) (*reading, error) {
-	c, err := s.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
-		HeadersOnly: headersOnly, InactiveThreshold: time.Minute,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", filter, err)
-	}
-	info := c.CachedInfo()
-	ahead := min(max(defaultWindow/s.limit, 4), 512)
-	it, err := c.Messages(jetstream.PullMaxMessages(ahead))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", filter, err)
-	}
-	r := &reading{src: s, filter: filter, it: it, seq: max(from, 1) - 1, pending: info.NumPending}
-	r.release = context.AfterFunc(ctx, it.Stop)
-	return r, nil
-}
-
-func (r *reading) stop() {
-	r.release()
-	r.it.Stop()
-}
-
-// left says whether the stream had more messages when the last one was given.
-func (r *reading) left() bool { return r.pending > 0 }
-
-// patience is how long a message that should come may take before we look whether it is still there.
-const patience = 5 * time.Second
-
-// next gives the next message, or nil when there is none up to sequence to any more.
-func (r *reading) next(ctx context.Context, to uint64) (jetstream.Msg, error) {
-	for {
-		m, err := r.it.Next(jetstream.NextMaxWait(patience))
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case err == nil:
-			meta, err := m.Metadata()
-			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", r.filter, err)
-			}
-			r.seq, r.pending = meta.Sequence.Stream, meta.NumPending
-			return m, nil
-		case !errors.Is(err, nats.ErrTimeout):
-			return nil, fmt.Errorf("reading %s: %w", r.filter, err)
-		}
-		if there, err := r.src.hasMessage(ctx, r.filter, r.seq+1, to); err != nil || !there {
-			return nil, err
-		}
-	}
-}
-
-// hasMessage says whether the stream has a message that fits the filter, with a sequence in [from, to].
-func (s *Source) hasMessage(ctx context.Context, filter string, from, to uint64) (bool, error) {
-	m, err := s.stream.GetMsg(ctx, from, jetstream.WithGetMsgSubject(filter))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading %s from sequence %s: %w", filter, strconv.FormatUint(from, 10), err)
-	}
-	return m.Sequence <= to, nil
+	return s.publishAll(ctx, lines)
 }

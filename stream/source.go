@@ -72,8 +72,16 @@ func (s *Source) base() string { return s.bus.opts.Prefix + "_" + Token(s.name) 
 
 func (s *Source) subjects() string { return s.bus.opts.Prefix + "." + Token(s.name) + ".>" }
 
-func (s *Source) subject(consumer string, partition int) string {
-	return s.bus.opts.Prefix + "." + Token(s.name) + "." + Token(consumer) + "." + strconv.Itoa(partition)
+// subject is that of a partition, or the control subject.
+func (s *Source) subject(consumer string, lane int) string {
+	return s.bus.opts.Prefix + "." + Token(s.name) + "." + Token(consumer) + "." + laneToken(lane)
+}
+
+func laneToken(lane int) string {
+	if lane == controlLane {
+		return "epochs"
+	}
+	return strconv.Itoa(lane)
 }
 
 // filter covers all subjects of a consumer.

@@ -63,7 +63,6 @@ func newWriter(ctx context.Context, p *Publisher, e Epoch) (*Writer, error) {
 		}
 		w.lanes[i].room = p.src.room(&e, i)
 	}
-	w.lanes[0].stored = e.FirstSeq
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	go w.await()
 	return w, nil
@@ -271,7 +270,7 @@ func (w *Writer) close(last func(l *lane, partition int) error) error {
 	return errors.Join(faults...)
 }
 
-// decide stores the commit line of partition 0, after which the epoch is published whatever happens.
+// decide stores the commit line in the control subject, after which the epoch is published whatever happens.
 func (w *Writer) decide(ctx context.Context) error {
 	e := &w.epoch
 	for i := range w.lanes {
@@ -279,29 +278,23 @@ func (w *Writer) decide(ctx context.Context) error {
 		e.Counts.merge(e.Shares[i])
 	}
 	e.Time = time.Now().UTC()
-	line, err := e.commit(0)
+	line, err := e.commit(controlLane)
 	if err != nil {
 		return err
 	}
-	after := w.lanes[0].stored
-	for try := 0; try < maxTries; try++ {
-		e.LastSeq, err = w.src.publishAfter(ctx, w.src.message(e, 0, kindCommit, ^uint64(0), 0, line), after)
-		if err == nil || !conflict(err) {
-			return err
-		}
-		since, err := w.src.controlLines(ctx, w.src.subject(e.Consumer, 0), after+1, ^uint64(0))
-		switch {
-		case err != nil:
-			return err
-		case since.commit > 0 && since.attempt == e.Attempt: // ours, the answer was lost
-			e.LastSeq = since.commit
-			return nil
-		case since.begin > 0 || since.commit > 0:
-			return fmt.Errorf("another attempt has begun: %w", ErrFenced)
-		}
-		after = max(after, since.last) // late changes of an attempt that we superseded; nobody reads them
+	e.LastSeq, err = w.src.publishAfter(ctx, w.src.message(e, controlLane, kindCommit, 0, 0, line), e.FirstSeq)
+	if !conflict(err) {
+		return err
 	}
-	return fmt.Errorf("partition 0 is written to all the time: %w", ErrFenced)
+	seq, decided, err := w.src.lastControl(ctx, e.Consumer)
+	if err != nil {
+		return err
+	}
+	if decided == nil || decided.Attempt != e.Attempt { // else it is ours, and the answer was lost
+		return fmt.Errorf("another attempt has begun: %w", ErrFenced)
+	}
+	e.LastSeq = seq
+	return nil
 }
 
 // Abort gives the attempt up. It is harmless after Commit.
