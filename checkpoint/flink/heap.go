@@ -18,8 +18,8 @@ func (k *KeyGroups) heapEntries(ctx context.Context, s span, stateID int, yield 
 		return fault.Corrupt(k.file.Name(), s.off, "key group %d where %d is expected", got, s.keyGroup)
 	}
 	found, err := k.seek(ctx, s, k.blocksOf(s.keyGroup, position{at: s.off + 4}), stateID, k.readHeapBlock, yield)
-	if err == nil && !found {
-		err = fault.Corrupt(k.file.Name(), s.off, "state %d is missing", stateID)
+	if err == nil && !found { // every key group has every state
+		err = &fault.CorruptError{File: k.file.Name(), Offset: s.end, Truncated: s.end == k.file.Size(), Reason: "the key group ends before this state"}
 	}
 	return err
 }
