@@ -48,7 +48,7 @@ func (c *Cursor) Close() error {
 // Next moves to the next row.
 func (c *Cursor) Next() bool {
 	for c.newKey() {
-		top := c.m.heap[0]
+		top := c.m.root
 		if c.hidden(top) {
 			continue
 		}
@@ -67,9 +67,9 @@ func (c *Cursor) Next() bool {
 func (c *Cursor) newKey() bool {
 	for c.pending || c.m.next() {
 		c.pending = false
-		user := c.m.heap[0].user
+		user := c.m.root.user
 		order := 1
-		if c.begun {
+		if c.begun && !c.m.fresh {
 			order = bytes.Compare(user, c.key)
 		}
 		if order > 0 {
@@ -78,7 +78,7 @@ func (c *Cursor) newKey() bool {
 			return true
 		}
 		if order < 0 {
-			return c.m.fail(fault.Corrupt(c.m.heap[0].ref.table.Name(), -1, "key %x stands behind %x", user, c.key))
+			return c.m.fail(fault.Corrupt(c.m.root.ref.table.Name(), -1, "key %x stands behind %x", user, c.key))
 		}
 	}
 	return false
@@ -92,9 +92,9 @@ func (c *Cursor) hidden(r *run) bool {
 // merge gathers the operands of the present key down to its base, if there is one.
 func (c *Cursor) merge() bool {
 	c.merged.reset()
-	c.merged.add(c.m.heap[0].it.Value())
+	c.merged.add(c.m.root.it.Value())
 	for c.m.next() {
-		top := c.m.heap[0]
+		top := c.m.root
 		if !bytes.Equal(top.user, c.key) {
 			c.pending = true
 			break

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/sst"
@@ -104,8 +103,6 @@ func (h *History) Resolve() (value []byte, found bool) {
 	return o.fold(), true
 }
 
-var iters = sync.Pool{New: func() any { return new(sst.Iter) }}
-
 // lookupFile adds what one table says of the key.
 func (db *DB) lookupFile(ctx context.Context, f FileMeta, key []byte, h *History) error {
 	r, err := db.tables.acquire(ctx, f)
@@ -123,6 +120,7 @@ func (db *DB) lookupFile(ctx context.Context, f FileMeta, key []byte, h *History
 	}
 	it := iters.Get().(*sst.Iter)
 	defer iters.Put(it)
+	defer it.Release()
 	if err := it.Reset(ctx, r.table, 0); err != nil {
 		return err
 	}

@@ -25,16 +25,16 @@ func (db *DB) InternalCursor(ctx context.Context, files []FileMeta, lower, upper
 func (c *InternalCursor) Next() bool { return c.m.next() }
 
 // Key gives the user key, valid until the next Next.
-func (c *InternalCursor) Key() []byte { return c.m.heap[0].user }
+func (c *InternalCursor) Key() []byte { return c.m.root.user }
 
 // Value gives the value, or the operand of a merge, valid until the next Next.
-func (c *InternalCursor) Value() []byte { return c.m.heap[0].it.Value() }
+func (c *InternalCursor) Value() []byte { return c.m.root.it.Value() }
 
 // Seq gives the sequence number.
-func (c *InternalCursor) Seq() uint64 { return c.m.heap[0].trailer >> 8 }
+func (c *InternalCursor) Seq() uint64 { return c.m.root.trailer >> 8 }
 
 // Kind gives what the entry does: ikey.Value, Delete, SingleDelete or Merge.
-func (c *InternalCursor) Kind() ikey.Kind { return ikey.Kind(c.m.heap[0].trailer) }
+func (c *InternalCursor) Kind() ikey.Kind { return ikey.Kind(c.m.root.trailer) }
 
 // Err gives the fault that ended the walk, or nil at its natural end.
 func (c *InternalCursor) Err() error { return c.m.err }

@@ -13,7 +13,9 @@ type merger struct {
 	ahead        int
 	cover        *cover // nil: nobody asks
 	heap         []*run
+	root         *run // heap[0] once begun; nil at the end or after a fault
 	started      bool
+	fresh        bool // the user key is certainly another than that of the entry before, and above it
 	err          error
 }
 
@@ -43,25 +45,31 @@ func (m *merger) fail(err error) bool {
 
 // next moves to the next entry below the upper bound.
 func (m *merger) next() bool {
+	r := m.root
 	switch {
-	case m.err != nil:
-		return false
-	case !m.started:
+	case r == nil: // not begun, or at the end
 		m.start()
-	case len(m.heap) == 0:
-		return false
-	case m.heap[0].next():
-		m.down(0)
-	default:
+	case !r.next():
+		m.fresh = false
 		m.dropRoot()
+	case len(m.heap) == 1:
+		m.fresh = r.fresh
+	default:
+		m.down(0)
+		m.root = m.heap[0]
+		m.fresh = r.fresh && m.root == r
 	}
-	if m.err != nil || len(m.heap) == 0 {
+	if m.root == nil {
 		return false
 	}
-	return m.upper == nil || bytes.Compare(m.heap[0].user, m.upper) < 0
+	return m.upper == nil || bytes.Compare(m.root.user, m.upper) < 0
 }
 
+// start moves every run to its first entry.
 func (m *merger) start() {
+	if m.started {
+		return
+	}
 	m.started = true
 	var live []*run
 	for _, r := range m.heap {
@@ -75,6 +83,15 @@ func (m *merger) start() {
 	for i := len(m.heap)/2 - 1; i >= 0; i-- {
 		m.down(i)
 	}
+	m.choose()
+}
+
+// choose takes the heap's root, if there is any and nothing has failed.
+func (m *merger) choose() {
+	m.root = nil
+	if m.err == nil && len(m.heap) > 0 {
+		m.root = m.heap[0]
+	}
 }
 
 func (m *merger) dropRoot() {
@@ -84,6 +101,7 @@ func (m *merger) dropRoot() {
 	m.heap[last] = nil
 	m.heap = m.heap[:last]
 	m.down(0)
+	m.choose()
 }
 
 // down lets the run at i sink to where it belongs.
@@ -109,5 +127,5 @@ func (m *merger) close() {
 	for _, r := range m.heap {
 		r.close()
 	}
-	m.heap = nil
+	m.heap, m.root, m.started = nil, nil, true
 }

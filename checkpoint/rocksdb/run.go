@@ -2,6 +2,7 @@ package rocksdb
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/sst"
@@ -15,10 +16,11 @@ type run struct {
 	files []FileMeta // still to be opened
 	file  FileMeta   // the open one
 	ref   *tableRef
-	it    sst.Iter
+	it    *sst.Iter // from the pool; nil before the first table
 
 	user    []byte
 	trailer uint64
+	fresh   bool // the user key is certainly another than that of the run's entry before
 }
 
 // runs sorts files into as few runs as their order in the MANIFEST shows, leaving out what lies outside of [lower, upper).
@@ -49,10 +51,11 @@ func (f FileMeta) overlaps(lower, upper []byte) bool {
 
 // next moves to the next entry; false at the end or at a fault, which goes to the merger.
 func (r *run) next() bool {
-	if r.ref != nil && r.it.Next() {
-		r.user, r.trailer = r.it.User(), r.it.Trailer()
+	if it := r.it; it != nil && it.Next() {
+		r.user, r.trailer, r.fresh = it.User(), it.Trailer(), it.Fresh()
 		return true
 	}
+	r.fresh = false
 	return r.nextFile()
 }
 
@@ -87,6 +90,9 @@ func (r *run) openNext() bool {
 		return m.fail(err)
 	}
 	r.ref, r.user = ref, nil
+	if r.it == nil {
+		r.it = iters.Get().(*sst.Iter)
+	}
 	if m.cover != nil {
 		m.cover.add(cut(ref.table.Tombstones(), r.file))
 	}
@@ -106,7 +112,8 @@ func (r *run) finish() bool {
 	}
 	high, _ := r.file.LargestUser()
 	ok := r.user == nil || r.inside(bytes.Compare(r.user, high) <= 0)
-	r.close()
+	r.m.db.tables.release(r.ref)
+	r.ref = nil
 	return ok
 }
 
@@ -123,7 +130,15 @@ func (r *run) close() {
 		r.m.db.tables.release(r.ref)
 		r.ref = nil
 	}
+	if r.it != nil {
+		r.it.Release()
+		iters.Put(r.it)
+		r.it = nil
+	}
 }
+
+// iters keeps iterators for their buffers.
+var iters = sync.Pool{New: func() any { return new(sst.Iter) }}
 
 // less orders runs by the entries they stand at.
 func (r *run) less(o *run) bool {

@@ -1,8 +1,10 @@
 package sst
 
 import (
+	"bytes"
 	"encoding/binary"
 
+	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
 	"github.com/statebridge/statebridge/fault"
 )
 
@@ -108,6 +110,56 @@ func (e *entries) step() bool {
 	e.next += keyEnd + h.value
 	return true
 }
+
+// stepInternal is step for internal keys. It checks that user keys ascend, from block to block too, as long as the key is
+// kept; a comparison of one byte mostly does. fresh tells whether the user key is another than before.
+func (e *entries) stepInternal() (ok, fresh bool) {
+	p := e.entries[e.next:]
+	var shared, unshared, value, size int
+	switch {
+	case len(p) >= 3 && p[0]|p[1]|p[2] < 0x80:
+		shared, unshared, value, size = int(p[0]), int(p[1]), int(p[2]), 3
+	case len(p) == 0 || e.err != nil:
+		return false, false
+	default:
+		h := slowHead(p, 3)
+		shared, unshared, value, size = h.shared, h.unshared, h.value, h.size
+	}
+	keyEnd := size + unshared
+	if size == 0 || shared > len(e.key) || keyEnd > len(p) || value > len(p)-keyEnd || shared+unshared < ikey.TrailerSize {
+		return e.malformed("malformed entry")
+	}
+	suffix := p[size:keyEnd]
+	if unshared > ikey.TrailerSize && shared+ikey.TrailerSize < len(e.key) && suffix[0] > e.key[shared] {
+		fresh = true
+	} else if fresh, ok = e.ascends(shared, suffix); !ok {
+		return e.malformed("key out of order")
+	}
+	e.key = append(e.key[:shared], suffix...)
+	e.value = p[keyEnd : keyEnd+value]
+	e.next += keyEnd + value
+	return true, fresh
+}
+
+// ascends compares the user key that is made of shared bytes and a suffix with the one before.
+func (e *entries) ascends(shared int, suffix []byte) (fresh, ok bool) {
+	before, after := len(e.key)-ikey.TrailerSize, shared+len(suffix)-ikey.TrailerSize
+	if shared >= before { // the whole user key comes again, perhaps with more behind it
+		return after > before, after >= before
+	}
+	c := bytes.Compare(suffix[:max(after-shared, 0)], e.key[shared:before])
+	return c > 0, c >= 0
+}
+
+func (e *entries) malformed(what string) (ok, fresh bool) {
+	if e.err == nil {
+		e.err = e.corrupt("%s at byte %d of the block", what, e.next)
+	}
+	return false, false
+}
+
+// follow goes on with another block, keeping the key for comparison with the block's first.
+func (e *entries) follow(b block) { e.block, e.next, e.value = b, 0, nil }
 
 // restartKey gives the whole key of restart i.
 func (e *entries) restartKey(i int) []byte {

@@ -27,6 +27,7 @@ type Iter struct {
 
 	user    []byte
 	trailer uint64
+	fresh   bool
 	err     error
 }
 
@@ -47,6 +48,20 @@ func (i *Iter) Reset(ctx context.Context, t *Table, ahead int) error {
 	return err
 }
 
+// Release lets go of the table but not of the buffers, unless they are huge. The iterator may be Reset again.
+func (i *Iter) Release() {
+	buf, win, key := i.buf, i.win.buf, i.data.key
+	*i = Iter{}
+	i.buf, i.win.buf, i.data.key = usual(buf), usual(win), usual(key)
+}
+
+func usual(buf []byte) []byte {
+	if cap(buf) > 1<<20 {
+		return nil
+	}
+	return buf[:0]
+}
+
 // User gives the user key.
 func (i *Iter) User() []byte { return i.user }
 
@@ -59,14 +74,21 @@ func (i *Iter) Value() []byte { return i.data.value }
 // Err gives the fault that ended the walk, or nil at its natural end.
 func (i *Iter) Err() error { return i.err }
 
+// Fresh tells, after Next, whether the user key is another than that of the entry before.
+func (i *Iter) Fresh() bool { return i.fresh }
+
 // Next moves to the next entry, from Reset to the first.
 func (i *Iter) Next() bool {
-	for !i.data.step() {
+	for {
+		ok, fresh := i.data.stepInternal()
+		if ok {
+			i.fresh = fresh
+			return i.entry()
+		}
 		if !i.nextBlock() || !i.loadData() {
 			return false
 		}
 	}
-	return i.entry()
 }
 
 // Seek moves to the newest entry of the first key at or above user.
@@ -81,12 +103,13 @@ func (i *Iter) Seek(user []byte) bool {
 		return len(key) >= ikey.TrailerSize && bytes.Compare(ikey.User(key), user) < 0
 	}
 	if i.data.seek(below) {
+		i.fresh = true
 		return i.entry()
 	}
 	return i.Next()
 }
 
-const readable = 1<<ikey.Delete | 1<<ikey.Value | 1<<ikey.Merge | 1<<ikey.SingleDelete | 1<<ikey.ValueWithSeq
+const readable = 1<<ikey.Delete | 1<<ikey.Value | 1<<ikey.Merge | 1<<ikey.SingleDelete
 
 // entry takes the present entry's key apart.
 func (i *Iter) entry() bool {
@@ -96,15 +119,22 @@ func (i *Iter) entry() bool {
 		return false
 	}
 	i.user, i.trailer = i.data.key[:n], binary.LittleEndian.Uint64(i.data.key[n:])
-	kind := i.trailer & 0xff
-	if kind > 31 || readable>>kind&1 == 0 {
-		return i.foreign(ikey.Kind(kind))
+	if kind := i.trailer & 0xff; kind > 31 || readable>>kind&1 == 0 || i.t.replaceSeq {
+		return i.special(ikey.Kind(kind))
 	}
+	return true
+}
+
+// special handles what an entry seldom is: of an ingested file, or of a kind that needs more or cannot be read.
+func (i *Iter) special(kind ikey.Kind) bool {
 	if i.t.replaceSeq {
-		i.trailer = i.t.globalSeq<<8 | kind
+		i.trailer = ikey.Trailer(i.t.globalSeq, kind)
 	}
-	if kind == uint64(ikey.ValueWithSeq) {
+	switch {
+	case kind == ikey.ValueWithSeq:
 		return i.stripSeq()
+	case kind > 31 || readable>>kind&1 == 0:
+		return i.foreign(kind)
 	}
 	return true
 }
@@ -208,6 +238,6 @@ func (i *Iter) loadData() bool {
 		i.buf = b
 	}
 	parsed, err := parseBlock(i.t.name, int64(h.offset), b)
-	i.data.reset(parsed)
+	i.data.follow(parsed)
 	return !i.failed(err)
 }

@@ -98,14 +98,18 @@ func (t *Table) unpack(ctx context.Context, h handle, stored, buf []byte) ([]byt
 	t.stats.Blocks.Add(1)
 	n := len(stored) - trailerSize
 	b, err := t.codec.block(buf, stored[:n], stored[n])
-	var codec errCodec
-	switch {
-	case errors.As(err, &codec):
-		return nil, fault.Unsupported(t.name, int64(h.offset), "%v", err)
-	case err != nil:
-		return nil, fault.Corrupt(t.name, int64(h.offset), "block of compression type %d: %v", stored[n], err)
+	if err != nil {
+		return nil, t.codecFault(err, h, stored[n])
 	}
 	return b, nil
+}
+
+func (t *Table) codecFault(err error, h handle, compression byte) error {
+	var unknown errCodec
+	if errors.As(err, &unknown) {
+		return fault.Unsupported(t.name, int64(h.offset), "%v", err)
+	}
+	return fault.Corrupt(t.name, int64(h.offset), "block of compression type %d: %v", compression, err)
 }
 
 // load reads a single block into memory of its own.
