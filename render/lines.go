@@ -69,14 +69,13 @@ func (a *array) Write(row []byte) error {
 }
 
 func (a *array) Close() error {
-	if a.err != nil {
-		return a.err
-	}
 	closing := "\n]\n"
 	if a.rows == 0 {
 		closing = "[]\n"
 	}
-	_, a.err = a.w.WriteString(closing)
+	if a.err == nil {
+		_, a.err = a.w.WriteString(closing)
+	}
 	return finish(a.w, &a.err)
 }
 

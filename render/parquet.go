@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	batchRows   = 64       // rows given to the encoder at once
-	batchBytes  = 1 << 20  // or as many bytes of text
-	groupBytes  = 64 << 20 // of values in a row group, which stays in memory (compressed) until it is complete
-	valueBytes  = 16       // what a value counts beside its text
-	decideBytes = 16 << 20 // of rows that decide the units of timestamps
+	batchRows  = 64       // rows given to the encoder at once
+	batchBytes = 1 << 20  // or as many bytes of text
+	groupBytes = 64 << 20 // of values in a row group, which stays in memory (compressed) until it is complete
+	valueBytes = 16       // what a value counts beside its text
+	holdBytes  = 16 << 20 // of rows that decide the units of timestamps
 )
 
 // parquetWriter writes a Parquet file of flat, typed columns.
@@ -36,11 +36,17 @@ type parquetWriter struct {
 	values  values
 	group   int64 // bytes of values in the open row group
 	row     int64 // the row at hand, from 1
-	err     error
+
+	groupBytes int64
+	holdBytes  int
+	err        error
 }
 
 func newParquet(w io.Writer, columns []Column) (*parquetWriter, error) {
-	p := &parquetWriter{out: w, columns: slices.Clone(columns), kinds: kindsOf(columns), units: make([]unit, len(columns)), scanner: newScanner(columns)}
+	p := &parquetWriter{
+		out: w, columns: slices.Clone(columns), kinds: kindsOf(columns), units: make([]unit, len(columns)), scanner: newScanner(columns),
+		groupBytes: groupBytes, holdBytes: holdBytes,
+	}
 	if !slices.Contains(p.kinds, datetimeKind) && !slices.Contains(p.kinds, instantKind) {
 		return p, p.open()
 	}
@@ -52,6 +58,7 @@ func (p *parquetWriter) open() error {
 		parquetSchema(p.columns, p.units),
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
 		parquet.CreatedBy("statebridge", "", ""),
+		parquet.DataPageVersion(1), // every reader takes it
 		parquet.DataPageStatistics(false),
 	}
 	for i, c := range p.columns {
@@ -59,11 +66,10 @@ func (p *parquetWriter) open() error {
 			options = append(options, parquet.SkipPageBounds(c.Name))
 		}
 	}
-	config, err := parquet.NewWriterConfig(options...)
-	if err != nil {
+	if _, err := parquet.NewWriterConfig(options...); err != nil { // at which NewWriter would panic
 		return fmt.Errorf("parquet output: %w", err)
 	}
-	p.file = parquet.NewWriter(p.out, config)
+	p.file = parquet.NewWriter(p.out, options...) // not the config: given as an option, its false flags would count as unset
 	return nil
 }
 
@@ -79,7 +85,7 @@ func (p *parquetWriter) write(row []byte) error {
 		return p.append(row)
 	}
 	p.hold.add(row)
-	if len(p.hold.rows) >= decideBytes {
+	if len(p.hold.rows) >= p.holdBytes {
 		return p.release()
 	}
 	return nil
@@ -201,7 +207,7 @@ func (p *parquetWriter) flush() error {
 	}
 	p.group += int64(len(p.values.arena) + len(p.batch)*len(p.columns)*valueBytes)
 	p.batch, p.values.arena = p.batch[:0], p.values.arena[:0]
-	if p.group < groupBytes {
+	if p.group < p.groupBytes {
 		return nil
 	}
 	p.group = 0

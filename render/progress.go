@@ -18,20 +18,19 @@ type Progress struct {
 	shown atomic.Int64
 }
 
-// NewProgress starts a bar on w, which is stderr as a rule; total 0 or below stands for unknown.
+// NewProgress starts a bar on w, which is stderr as a rule; total may be an estimate, 0 or below stands for unknown.
 func NewProgress(w *os.File, label string, total int64) *Progress {
 	p := &Progress{step: max(total/1000, 1)}
 	if w == nil || !isatty.IsTerminal(w.Fd()) && !isatty.IsCygwinTerminal(w.Fd()) {
 		return p
 	}
-	counter := decor.CurrentNoUnit(" %d")
-	if total > 0 {
-		counter = decor.CountersNoUnit(" %d / %d")
-	} else {
-		p.step = 1000
+	style, counter := mpb.BarFillerBuilder(mpb.BarStyle()), decor.CountersNoUnit(" %d / %d")
+	if total <= 0 {
+		style, counter, p.step = mpb.NopStyle(), decor.CurrentNoUnit("%d"), 1000
 	}
 	p.bars = mpb.New(mpb.WithOutput(w), mpb.WithWidth(40))
-	p.bar = p.bars.AddBar(total, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(label+" ")), mpb.AppendDecorators(counter))
+	p.bar = p.bars.New(0, style, mpb.PrependDecorators(decor.Name(label+" ")), mpb.AppendDecorators(counter))
+	p.bar.SetTotal(total, false) // not given to New: total may be an estimate, and the bar must not end when it is reached
 	return p
 }
 
