@@ -67,7 +67,7 @@ func TestKryoValues(t *testing.T) {
 		{"[Ljava.lang.String;", "57 01 04 018278 00 03", "", `["x",null,"x"]`}, {"[Ljava.lang.Integer;", "57 01 03 0102 00", "", "[1,null]"},
 		{"[Ljava.lang.Object;", "57 01 03 0202 00", "", "[1,null]"},
 		{object, named("java.util.Collections$SingletonList") + "01 0202", "", "[1]"}, {object, named("java.util.Collections$EmptyMap") + "01", "", "{}"},
-		{object, "4b 01 01 02 0202", "4b 01 82 02 00 02", "[1]"}, // Arrays.asList: the class of its array first
+		{object, "4b 01 01 02 0202", "4b 01 82 02 00 02", "[1]"},    // Arrays.asList: the class of its array first
 		{object, "4d 01 00 01 0202", "4d 01 82 00 02 00 02", "[1]"}, // PriorityQueue
 	} {
 		for i, text := range []string{c.v2, c.v5} {

@@ -10,7 +10,7 @@ import (
 // Projection cuts rows into columns. It may be used by several goroutines.
 type Projection struct {
 	columns []projected
-	roots   [5]*branch // of key, namespace, map_key, value, ttl_ts; nil where no column is taken
+	roots   [rootCount]*branch // nil where no column is taken
 }
 
 type projected struct {
@@ -44,18 +44,28 @@ func NewProjection(columns []Column) *Projection {
 	return p
 }
 
+// Where each root stands in Projection.roots.
+const (
+	rootKey = iota
+	rootNamespace
+	rootMapKey
+	rootValue
+	rootTTL
+	rootCount
+)
+
 func rootIndex(root string) int {
 	switch root {
 	case pathKey:
-		return 0
+		return rootKey
 	case pathNamespace:
-		return 1
+		return rootNamespace
 	case pathMapKey:
-		return 2
+		return rootMapKey
 	case pathTTL:
-		return 4
+		return rootTTL
 	}
-	return 3
+	return rootValue
 }
 
 func (b *branch) add(column int, names []string) {
@@ -95,18 +105,25 @@ func (p *Projection) AppendRow(dst []byte, row *Row) ([]byte, error) {
 	return p.append(dst, row, false)
 }
 
-var partsPool = sync.Pool{New: func() any { return new([][]byte) }}
+// A cutting is what the columns show of one row.
+type cutting struct {
+	parts [][]byte // by column; nil for null
+	ttl   []byte
+}
+
+var cuttingPool = sync.Pool{New: func() any { return new(cutting) }}
 
 func (p *Projection) append(dst []byte, row *Row, keyOnly bool) ([]byte, error) {
-	pooled := partsPool.Get().(*[][]byte)
-	defer partsPool.Put(pooled)
-	if cap(*pooled) < len(p.columns) {
-		*pooled = make([][]byte, len(p.columns))
+	c := cuttingPool.Get().(*cutting)
+	defer c.release()
+	if cap(c.parts) < len(p.columns) {
+		c.parts = make([][]byte, len(p.columns))
 	}
-	parts := (*pooled)[:len(p.columns)]
-	clear(parts)
-	var ttl [20]byte
-	if err := p.cut(parts, row, keyOnly, ttl[:0]); err != nil {
+	parts := c.parts[:len(p.columns)]
+	if row.HasTTL && p.roots[rootTTL] != nil {
+		c.ttl = strconv.AppendInt(c.ttl[:0], row.TTL, 10)
+	}
+	if err := p.cut(parts, row, keyOnly, c.ttl); err != nil {
 		return dst, err
 	}
 	dst = append(dst, '{')
@@ -125,18 +142,21 @@ func (p *Projection) append(dst []byte, row *Row, keyOnly bool) ([]byte, error) 
 	return closeObject(dst), nil
 }
 
+func (c *cutting) release() {
+	clear(c.parts) // they point into the row
+	c.ttl = c.ttl[:0]
+	cuttingPool.Put(c)
+}
+
 // cut finds the part of the row that each column shows.
 func (p *Projection) cut(parts [][]byte, row *Row, keyOnly bool, ttl []byte) error {
-	if row.HasTTL && p.roots[4] != nil {
-		ttl = strconv.AppendInt(ttl, row.TTL, 10)
-	}
 	for i, v := range [...][]byte{row.Key, row.Namespace, row.MapKey, row.Value, ttl} {
 		b := p.roots[i]
 		if b == nil || keyOnly && !p.hasKey(b) {
 			continue
 		}
-		if i == 4 && !row.HasTTL {
-			v = nil
+		if i == rootTTL && len(ttl) == 0 {
+			continue
 		}
 		if err := b.cut(parts, v); err != nil {
 			return err
@@ -175,7 +195,7 @@ func (b *branch) cut(parts [][]byte, v []byte) error {
 		child := b.match(&m, &taken)
 		if child == nil {
 			if b.strict {
-				return b.unmatched(v, m.name)
+				return b.unmatched(v, &m)
 			}
 			continue
 		}
@@ -184,7 +204,7 @@ func (b *branch) cut(parts [][]byte, v []byte) error {
 		}
 	}
 	if m.err != nil {
-		return fmt.Errorf("%s has no members: %.40s", b.path, v)
+		return fmt.Errorf("the %s has no members: %.40s", b.path, v)
 	}
 	return nil
 }
@@ -209,10 +229,14 @@ func (b *branch) match(m *members, taken *int) *branch {
 }
 
 // unmatched says why a member has no column: most likely the value was not decoded.
-func (b *branch) unmatched(v, name []byte) error {
+func (b *branch) unmatched(v []byte, m *members) error {
 	if bytes.HasPrefix(v, []byte(`{"$raw":`)) {
 		i := bytes.Index(v, []byte(`,"$type":`))
 		return fmt.Errorf("the %s is not decoded: %s", b.path, bytes.TrimSuffix(v[i+1:], []byte("}")))
+	}
+	name := string(m.name)
+	if m.name == nil {
+		name = strconv.Itoa(m.next - 1)
 	}
 	return fmt.Errorf("the %s has a member %s that no column shows", b.path, name)
 }

@@ -91,12 +91,19 @@ func appendFramed(dst []byte, c Codec, r *javaio.Reader) []byte {
 
 // undecoded says why a value is not decoded, if that is what err is about.
 func undecoded(err error, c Codec) (class, why string, ok bool) {
-	var u *fault.UnsupportedError
-	if err == nil || !errors.As(err, &u) {
+	if err == nil {
+		return "", "", false
+	}
+	var u *fault.UnsupportedError // on the heap, so only now
+	if !errors.As(err, &u) {
 		return "", "", false
 	}
 	if t := c.Type(); t.Kind == Raw {
 		return t.Class, t.Why, true
 	}
-	return c.Type().Class, u.What, true
+	class = c.Type().Class
+	if class == "" {
+		class = c.Type().String()
+	}
+	return class, u.What, true
 }
