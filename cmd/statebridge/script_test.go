@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/statebridge/statebridge/cmd/statebridge/demodata"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"statebridge": main})
+}
+
+// TestScript runs testdata/script: the program as a person at a shell meets it. UPDATE_SCRIPTS=1 rewrites the outputs in the scripts.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("JOB", path.Join("checkpoints", demoJob(t)))
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"arrive": arrive, "exits": exits},
+	})
+}
+
+func demoJob(t *testing.T) string {
+	t.Helper()
+	all, err := demodata.Snapshots()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path.Dir(all[0].Path)
+}
+
+// arrive CHECKPOINT makes the checkpoints of the demo up to this one appear in $JOB.
+func arrive(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: arrive CHECKPOINT")
+	}
+	all, err := demodata.Snapshots()
+	ts.Check(err)
+	for _, s := range all {
+		ts.Check(s.Arrive(ts.MkAbs("checkpoints")))
+		if path.Base(s.Path) == args[0] {
+			return
+		}
+	}
+	ts.Fatalf("the demo has no %s", args[0])
+}
+
+// exits CODE COMMAND ARG… runs a command that must end with this code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit := new(exec.ExitError)
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
