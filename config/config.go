@@ -19,8 +19,8 @@ type NATS struct {
 	URLFile      string        `yaml:"url_file" doc:"File that holds url."`
 	Prefix       string        `yaml:"prefix" default:"statebridge" doc:"First token of every subject, and of the names of streams and buckets."`
 	Creds        string        `yaml:"creds" doc:"Credentials file (JWT and seed)."`
-	User         string        `yaml:"user" doc:"User name."`
-	Password     Secret        `yaml:"password" doc:"Password of user."`
+	User         string        `yaml:"user" doc:"User name; with listen, the one that the embedded server asks for."`
+	Password     Secret        `yaml:"password" doc:"Password of that user."`
 	PasswordFile string        `yaml:"password_file" doc:"File that holds password."`
 	NKey         string        `yaml:"nkey" doc:"File that holds the seed of an NKey."`
 	TLS          TLS           `yaml:"tls" doc:"TLS towards the server."`
@@ -47,7 +47,7 @@ type Flink struct {
 	Checkpoints string        `yaml:"checkpoints" doc:"The job's state.checkpoints.dir, or the directory of one job in it: a path or a file: URI." required:"true"`
 	Job         string        `yaml:"job" doc:"Id of the job, where the directory holds several. Empty: the one with the newest checkpoint."`
 	REST        string        `yaml:"rest" doc:"Address of the JobManager's REST API (http, https), asked for completed checkpoints. Empty: the directory alone is watched."`
-	PathMap     []string      `yaml:"path_map" doc:"FROM=TO: a file that the metadata names under FROM is read under TO. The first that fits counts."`
+	PathMap     []string      `yaml:"path_map" doc:"FROM=TO: a file that the metadata names below FROM is looked for below TO. The longest FROM that fits comes first."`
 	Poll        time.Duration `yaml:"poll" default:"1s" doc:"How often to look for a new snapshot."`
 }
 

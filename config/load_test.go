@@ -263,3 +263,11 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// The embedded server asks for user and password once it listens.
+func TestEmbeddedLogin(t *testing.T) {
+	c, err := Parse([]byte(small+"nats: {listen: '127.0.0.1:4222', user: u, password: p}\n"), env(), nil)
+	if err != nil || c.NATS.User != "u" {
+		t.Fatal(err)
+	}
+}

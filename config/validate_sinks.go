@@ -20,7 +20,7 @@ func (c *Config) validateSinks(f *faults) {
 		for j, name := range s.Consumers {
 			key := s.table(name)
 			if first, ok := tables[key]; ok && key != "" && !within(first, path) {
-				f.add(index(path+".consumers", j), "is written to the same place as by %s", first)
+				f.add(index(path+".consumers", j), "is mirrored to the same place by %s", first)
 			} else {
 				tables[key] = index(path+".consumers", j)
 			}
@@ -65,11 +65,13 @@ func (s *Sink) validateTarget(path string, f *faults) {
 	}
 }
 
-// table names the table that a consumer's rows are written to; "" where there is none.
+// table names the place of a consumer's rows and progress; "" where there is none.
 func (s *Sink) table(consumer string) string {
 	switch {
 	case s.Postgres != nil && s.Postgres.URL != "":
 		return strings.Join([]string{"postgres", s.Postgres.URL.Reveal(), s.Postgres.Schema, consumer}, "\x00")
+	case s.Redis != nil && s.Redis.URL != "": // whatever the keys of the rows, the progress has one key
+		return strings.Join([]string{"redis", s.Redis.URL.Reveal(), consumer}, "\x00")
 	case s.SQLite != nil && s.SQLite.Path != "":
 		return strings.Join([]string{"sqlite", s.SQLite.Path, strings.ToLower(consumer)}, "\x00")
 	}

@@ -35,8 +35,10 @@ func (n *NATS) validateLogin(f *faults) {
 	for _, l := range logins {
 		switch {
 		case l.value == "":
-		case n.embedded():
-			f.add(l.path, "needs nats.url; the embedded server has no accounts")
+		case n.embedded() && l.path != "nats.user":
+			f.add(l.path, "needs nats.url; the embedded server knows a user and a password only")
+		case n.embedded() && n.Listen == "":
+			f.add(l.path, "needs nats.url, or nats.listen for the embedded server to ask who connects")
 		case first != "":
 			f.add(l.path, "cannot stand beside %s", first)
 		default:
