@@ -26,12 +26,12 @@ func Token(name string) string {
 	if len(t) <= maxToken {
 		return t
 	}
-	sum := sha256.Sum256([]byte(name))
-	start := t[:24]
-	if i := strings.LastIndexByte(start, '_'); i >= 0 {
-		start = start[:i] // never cut an escape in two
+	start := 24
+	for len(escape(name[:start])) > 24 { // cut between escapes, so that _h can't be taken for the rest of one
+		start--
 	}
-	return start + "_h" + hex.EncodeToString(sum[:])
+	sum := sha256.Sum256([]byte(name))
+	return escape(name[:start]) + "_h" + hex.EncodeToString(sum[:])
 }
 
 func escape(name string) string {
