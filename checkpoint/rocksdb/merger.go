@@ -73,7 +73,7 @@ func (m *merger) start() {
 	m.started = true
 	var live []*run
 	for _, r := range m.heap {
-		if r.next() {
+		if m.err == nil && r.next() {
 			live = append(live, r)
 		} else {
 			r.close()

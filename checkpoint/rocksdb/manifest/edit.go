@@ -9,38 +9,40 @@ import (
 
 // Tags of a version edit.
 const (
-	tagComparator           = 1
-	tagLogNumber            = 2
-	tagNextFileNumber       = 3
-	tagLastSequence         = 4
-	tagCompactCursor        = 5
-	tagDeletedFile          = 6
-	tagNewFile              = 7
-	tagPrevLogNumber        = 9
-	tagMinLogNumberToKeep   = 10
-	tagNewFile2             = 100
-	tagNewFile3             = 102
-	tagNewFile4             = 103
-	tagColumnFamily         = 200
-	tagColumnFamilyAdd      = 201
-	tagColumnFamilyDrop     = 202
-	tagMaxColumnFamily      = 203
-	tagInAtomicGroup        = 300
-	tagBlobAddition         = 400
-	tagBlobGarbage          = 401
-	tagBlobAdditionOld      = 8194
-	tagBlobGarbageOld       = 8195
-	tagWalAdditionOld       = 8196
-	tagWalDeletionOld       = 8197
-	tagPersistTimestamps    = 8201
-	tagSkippable            = 1 << 13 // unknown tags with this bit carry a length
-	maxLevel                = 63
+	tagComparator         = 1
+	tagLogNumber          = 2
+	tagNextFileNumber     = 3
+	tagLastSequence       = 4
+	tagCompactCursor      = 5
+	tagDeletedFile        = 6
+	tagNewFile            = 7
+	tagPrevLogNumber      = 9
+	tagMinLogNumberToKeep = 10
+	tagNewFile2           = 100
+	tagNewFile3           = 102
+	tagNewFile4           = 103
+	tagColumnFamily       = 200
+	tagColumnFamilyAdd    = 201
+	tagColumnFamilyDrop   = 202
+	tagMaxColumnFamily    = 203
+	tagInAtomicGroup      = 300
+	tagBlobAddition       = 400
+	tagBlobGarbage        = 401
+	tagBlobAdditionOld    = 8194
+	tagBlobGarbageOld     = 8195
+	tagWalAdditionOld     = 8196
+	tagWalDeletionOld     = 8197
+	tagSkippable          = 1 << 13 // unknown tags with this bit carry a length
+)
+
+// Tags of a new file's further fields.
+const (
 	fieldEnd                = 1
-	fieldOldestBlobFile     = 4
-	fieldEpoch              = 13
 	fieldPathID             = 65
 	fieldMustUnderstandMask = 1 << 6
 )
+
+const maxLevel = 63
 
 // File is a table file as the MANIFEST tells of it.
 type File struct {
@@ -51,7 +53,6 @@ type File struct {
 	Largest     []byte
 	SmallestSeq uint64
 	LargestSeq  uint64 // ikey.MaxSeq where the MANIFEST is too old to say
-	BlobFile    uint64 // oldest blob file that it points into; 0: none
 }
 
 type fileID struct {
@@ -61,15 +62,14 @@ type fileID struct {
 
 // edit is one decoded record.
 type edit struct {
-	family      uint32
-	comparator  *string
-	add         *string // name of the family it makes
-	drop        bool
-	lastSeq     uint64
-	atomicLeft  int // records of this atomic group still to come; -1 outside of one
-	deleted     []fileID
-	added       []File
-	noTimestamp bool
+	family     uint32
+	comparator *string
+	add        *string // name of the family it makes
+	drop       bool
+	lastSeq    uint64
+	atomicLeft int // records of this atomic group still to come; -1 outside of one
+	deleted    []fileID
+	added      []File
 }
 
 // decodeEdit reads one record, which stands at offset off of file.
@@ -146,8 +146,6 @@ func (d *decoder) otherField(tag uint32) {
 		}
 	case tagWalDeletionOld:
 		d.Uvarint64()
-	case tagPersistTimestamps:
-		d.noTimestamp = len(d.Bytes()) == 1
 	default:
 		if tag&tagSkippable == 0 {
 			d.Unsupported("MANIFEST tag %d unsupported", tag)
@@ -205,20 +203,16 @@ func (d *decoder) newFile(tag uint32) File {
 	}
 	if tag == tagNewFile4 {
 		for t := d.Uvarint32(); t != fieldEnd && d.Err() == nil; t = d.Uvarint32() {
-			d.customField(&f, t)
+			d.customField(t)
 		}
 	}
 	return f
 }
 
-func (d *decoder) customField(f *File, tag uint32) {
-	at := d.Offset()
-	v := d.Bytes()
-	switch {
-	case tag == fieldOldestBlobFile:
-		f.BlobFile = coding.NewReader("", at, v).Uvarint64()
-	case tag == fieldPathID: // files are found by number, wherever they were
-	case tag&fieldMustUnderstandMask != 0:
+// customField steps over one of a file's further fields. A path id does not matter: files are found by number, wherever they were.
+func (d *decoder) customField(tag uint32) {
+	d.Bytes()
+	if tag&fieldMustUnderstandMask != 0 && tag != fieldPathID {
 		d.Unsupported("MANIFEST file field %d unsupported", tag)
 	}
 }

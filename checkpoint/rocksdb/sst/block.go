@@ -45,6 +45,9 @@ func parseBlock(name string, offset int64, b []byte) (block, error) {
 	if n > end/4 {
 		return block{}, fault.Corrupt(name, offset, "%d restarts do not fit %d bytes", n, end)
 	}
+	if end == 4*n { // without entries there is a restart all the same
+		return block{name: name, offset: offset}, nil
+	}
 	return block{name: name, offset: offset, entries: b[:end-4*n], restarts: b[end-4*n : end]}, nil
 }
 

@@ -1,0 +1,207 @@
+package rocksdb
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
+)
+
+// A look-up that finds its value in the newest table reads one data block; what a filter turns away reads none.
+func TestGetReadsOneBlock(t *testing.T) {
+	f := fixtures(t, "eight-fv5-xxh3")[0]
+	db := f.db(t, Options{})
+	fam, _ := db.Family("value")
+	newest := fam.Files[0]
+	keys := newestValues(t, db, newest)
+	for range 2 { // the first round loads index and filter
+		for _, key := range keys {
+			before := db.Stats()
+			if _, found, err := db.Get(t.Context(), "value", key); err != nil || !found {
+				t.Fatal(found, err)
+			}
+			if n := db.Stats().Blocks - before.Blocks; n > 3 {
+				t.Fatalf("%x took %d blocks", key, n)
+			}
+		}
+	}
+	before := db.Stats()
+	for _, key := range keys {
+		if _, _, err := db.Get(t.Context(), "value", key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := db.Stats().Blocks-before.Blocks, int64(len(keys)); got != want {
+		t.Errorf("%d look-ups took %d blocks", want, got)
+	}
+}
+
+// newestValues gives the keys whose newest entry is a value in the given table.
+func newestValues(t *testing.T, db *DB, m FileMeta) (keys [][]byte) {
+	c, err := db.InternalCursor(t.Context(), []FileMeta{m}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for c.Next() {
+		if c.Kind() == ikey.Value && (len(keys) == 0 || !bytes.Equal(keys[len(keys)-1], c.Key())) {
+			keys = append(keys, bytes.Clone(c.Key()))
+		}
+	}
+	if c.Err() != nil || len(keys) == 0 {
+		t.Fatal(len(keys), c.Err())
+	}
+	return keys
+}
+
+func TestFiltersTurnAbsentKeysAway(t *testing.T) {
+	for _, name := range []string{"six-fv2", "six-fv3-two-level", "six-fv4-restart16", "six-fv5", "eight-fv5-xxh3", "eight-two-level",
+		"eight-ribbon", "eight-fv6", "ten-fv7", "ten-fv7-lz4", "ten-fv6", "eight-ingest"} {
+		f := fixtures(t, name)[0]
+		db := f.db(t, Options{})
+		for _, fam := range db.Families() {
+			for _, m := range fam.Files {
+				checkFilter(t, db, m, name)
+			}
+		}
+	}
+}
+
+// checkFilter asks a table's filter for all its keys, and for as many that it does not have.
+func checkFilter(t *testing.T, db *DB, m FileMeta, name string) {
+	r, err := db.tables.acquire(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.tables.release(r)
+	c, err := db.InternalCursor(t.Context(), []FileMeta{m}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	n, wrong := 0, 0
+	for c.Next() {
+		if may, err := r.table.MayContain(t.Context(), c.Key()); err != nil || !may {
+			t.Fatalf("%s %s: filter denies key %x: %v", name, m.Name(), c.Key(), err)
+		}
+		n++
+		absent := append(bytes.Clone(c.Key()), '?')
+		if may, err := r.table.MayContain(t.Context(), absent); err != nil {
+			t.Fatal(err)
+		} else if may {
+			wrong++
+		}
+	}
+	if n > 40 && wrong > n/8 {
+		t.Errorf("%s %s: filter lets %d of %d absent keys pass", name, m.Name(), wrong, n)
+	}
+}
+
+// model folds all entries of a family by the definition, one key at a time.
+func model(t *testing.T, db *DB, files []FileMeta) []row {
+	tombs, err := db.Tombstones(t.Context(), files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := db.InternalCursor(t.Context(), files, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	histories := map[string]*History{}
+	for c.Next() {
+		h := histories[string(c.Key())]
+		if h == nil {
+			h = &History{}
+			for _, s := range tombs {
+				if bytes.Compare(s.Start, c.Key()) <= 0 && bytes.Compare(c.Key(), s.End) < 0 {
+					h.Tombstone = max(h.Tombstone, s.Seq)
+				}
+			}
+			histories[string(c.Key())] = h
+		}
+		h.Entries = append(h.Entries, Entry{c.Seq(), c.Kind(), bytes.Clone(c.Value())})
+	}
+	if c.Err() != nil {
+		t.Fatal(c.Err())
+	}
+	var out []row
+	for k, h := range histories {
+		if v, found := h.Resolve(); found {
+			out = append(out, row{[]byte(k), v})
+		}
+	}
+	slices.SortFunc(out, func(a, b row) int { return bytes.Compare(a.key, b.key) })
+	return out
+}
+
+// Any subset of tables gives the same rows three ways: folded from all entries, by look-up, and as Lookup says key by key.
+func TestSubsetsOfTables(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for _, f := range fixtures(t, "*") {
+		db := f.db(t, Options{})
+		for _, fam := range db.Families() {
+			if d := difference(model(t, db, fam.Files), f.scan[fam.Name]); d != "" {
+				t.Errorf("%s %s: %s", f.name, fam.Name, d)
+			}
+			var some []FileMeta
+			for _, m := range fam.Files {
+				if rnd.IntN(2) == 0 {
+					some = append(some, m)
+				}
+			}
+			for _, r := range model(t, db, some) {
+				h, err := db.Lookup(t.Context(), some, r.key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if v, found := h.Resolve(); !found || !bytes.Equal(v, r.value) {
+					t.Errorf("%s %s: %x = %x, %v, want %x", f.name, fam.Name, r.key, v, found, r.value)
+				}
+			}
+		}
+	}
+}
+
+func TestNoSuchFamily(t *testing.T) {
+	db := fixtures(t, "six-fv5")[0].db(t, Options{})
+	got, err := rows(t.Context(), db, "nobody", nil, nil)
+	if err != nil || len(got) > 0 {
+		t.Errorf("rows = %v, %v", got, err)
+	}
+	if _, found, err := db.Get(t.Context(), "nobody", []byte("k")); err != nil || found {
+		t.Errorf("Get = %v, %v", found, err)
+	}
+}
+
+func TestFragments(t *testing.T) {
+	span := func(start, end string, seq uint64) Tombstone {
+		return Tombstone{Start: []byte(start), End: []byte(end), Seq: seq}
+	}
+	in := []Tombstone{span("a", "m", 5), span("c", "f", 9), span("e", "h", 7), span("x", "z", 1)}
+	got := ""
+	for _, s := range fragment(in) {
+		got += fmt.Sprintf("%s-%s:%d ", s.Start, s.End, s.Seq)
+	}
+	if want := "a-c:5 c-e:9 e-f:9 f-h:7 h-m:5 x-z:1 "; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestFoldPutsDelimiterBehindBase(t *testing.T) {
+	for _, c := range []struct {
+		newestFirst []string
+		want        string
+	}{{[]string{"a"}, "a"}, {[]string{"b", "a"}, "a,b"}, {[]string{"b", ""}, ",b"}, {[]string{"", ""}, ","}, {[]string{",", "a"}, "a,,"}} {
+		var o operands
+		for _, p := range c.newestFirst {
+			o.add([]byte(p))
+		}
+		if got := string(o.fold()); got != c.want {
+			t.Errorf("%q gives %q, want %q", c.newestFirst, got, c.want)
+		}
+	}
+}
