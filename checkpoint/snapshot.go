@@ -145,7 +145,11 @@ func (s *Snapshot) touch(ctx context.Context, operators []string) error {
 		if len(operators) > 0 && !wanted[ref.Operator.ID] || !readable(ref) {
 			continue
 		}
-		f, err := s.resolver.OpenFile(ctx, ref.Handle)
+		open := s.resolver.Open // which finds files that are still being copied here
+		if ref.Role == flink.RoleChangelog {
+			open = s.resolver.OpenFile // their handles' sizes are not those of files
+		}
+		f, err := open(ctx, ref.Handle)
 		if err != nil {
 			return err
 		}

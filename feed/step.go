@@ -45,7 +45,9 @@ func (f *Feed) step(ctx context.Context) (stream.Epoch, error) {
 			return stream.Epoch{}, errors.Join(f.dropBase(ctx, broken), pin.Release())
 		}
 		if pin != f.base {
-			f.passed[pin.Location] = time.Now()
+			if !errors.Is(err, fault.ErrTruncated) {
+				f.passed[pin.Location] = time.Now()
+			}
 			err = errors.Join(err, pin.Release())
 		}
 		return stream.Epoch{}, err

@@ -224,8 +224,12 @@ func (d *demo) tables(ctx context.Context, last string) error {
 			return err
 		}
 	}
+	var key string
+	if err := db.QueryRowContext(ctx, "SELECT min(id) FROM accounts").Scan(&key); err != nil {
+		return err
+	}
 	fmt.Fprintf(d.out, "\nThe tables are in %s. Look around:\n  statebridge inspect %s\n  statebridge get %s --operator accounts-op --state balance --key %s\n",
-		d.database(), last, last, "account-00001")
+		d.database(), last, last, key)
 	return nil
 }
 
@@ -270,6 +274,9 @@ func printRows(out io.Writer, rows *sql.Rows) error {
 		row := map[string]any{}
 		for i, n := range names {
 			row[n] = values[i]
+			if text, ok := values[i].(string); ok && json.Valid([]byte(text)) && strings.ContainsAny(text[:1], "[{") {
+				row[n] = json.RawMessage(text)
+			}
 		}
 		b, err := json.Marshal(row)
 		if err != nil {
