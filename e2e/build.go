@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -43,16 +44,37 @@ func BuildFlink(t testing.TB, version string) string {
 	return line
 }
 
-// Build compiles the statebridge command and returns the path of the binary.
+// binary is built once a process; Main removes it.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "statebridge-e2e-")
+	return filepath.Join(dir, "statebridge"), err
+})
+
+var compile = sync.OnceValues(func() ([]byte, error) {
+	bin, err := binary()
+	if err != nil {
+		return nil, err
+	}
+	return exec.Command("go", "build", "-o", bin, "github.com/statebridge/statebridge/cmd/statebridge").CombinedOutput()
+})
+
+// Build compiles the statebridge command, once for all tests of the process, and returns the path of the binary.
 func Build(t testing.TB) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "statebridge")
-	build := exec.Command("go", "build", "-o", bin, "./cmd/statebridge")
-	build.Dir = repository(t)
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := compile(); err != nil {
 		t.Fatalf("build statebridge: %v\n%s", err, out)
 	}
+	bin, _ := binary()
 	return bin
+}
+
+// Main runs a test binary's tests and removes what Build has left.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if bin, err := binary(); err == nil {
+		os.RemoveAll(filepath.Dir(bin))
+	}
+	return code
 }
 
 // repository is the folder of go.mod, above the test's own.

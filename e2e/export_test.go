@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"bytes"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/statebridge/statebridge/cmd/statebridge/demodata"
@@ -43,17 +46,66 @@ func TestDemoData(t *testing.T) {
 	checkScenario(t, bin, s)
 }
 
+// A gap is what of a scenario is not read yet; each entry fails the test once it is.
+type gap struct {
+	raw     []string        // states of which some values come out as $raw
+	timers  bool            // timers are left out
+	refused map[string]bool // kinds of snapshots that are refused, since values of unknown length stand in the way of those behind them
+}
+
+var serializers = []string{"v_avro", "l_avro", "v_object_kryo", "v_opaque_kryo", "v_registered_kryo"}
+
+var gaps = map[string]gap{
+	"flink1-customers_rocksdb_heap_timers": {timers: true},
+	"flink2-serializers_rocksdb":           {raw: serializers},
+	"flink1-serializers_heap":              {raw: append([]string{"v_animal", "v_person", "m_long_person"}, serializers...), refused: map[string]bool{"checkpoint": true, "savepoint-native": true}},
+}
+
 func checkScenario(t *testing.T, bin string, s corpus.Scenario) {
+	gap := gaps[s.Name]
+	var last string // the snapshot before, and its rows
 	var base []corpus.Row
-	for i, snapshot := range s.Snapshots {
+	for _, snapshot := range s.Snapshots {
+		if gap.refused[snapshot.Kind] {
+			checkRefused(t, bin, snapshot)
+			continue
+		}
 		want := readRows(t, snapshot.Expected)
 		got := rows(t, Output(t, bin, "export", snapshot.Path, "--output", "jsonl"))
+		want, got = gap.close(t, snapshot.Name, want, got)
 		report(t, snapshot.Name, corpus.Compare(want, got))
-		if i > 0 {
-			changes := rows(t, Output(t, bin, "diff", s.Snapshots[i-1].Path, snapshot.Path, "--output", "jsonl"))
+		if last != "" {
+			changes := rows(t, Output(t, bin, "diff", last, snapshot.Path, "--output", "jsonl"))
+			_, changes = gap.close(t, "diff to "+snapshot.Name, nil, changes)
 			report(t, "diff to "+snapshot.Name, corpus.CompareDiff(base, want, changes))
 		}
-		base = want
+		last, base = snapshot.Path, want
+	}
+}
+
+// close leaves out what is not read yet.
+func (g gap) close(t *testing.T, name string, want, got []corpus.Row) (_, _ []corpus.Row) {
+	t.Helper()
+	raw := func(r corpus.Row) bool { return slices.Contains(g.raw, r.State()) }
+	if len(g.raw) > 0 && len(want) > 0 && !slices.ContainsFunc(got, func(r corpus.Row) bool { return raw(r) && r.Raw() }) {
+		t.Errorf("%s: %q have no raw value: the gap is closed", name, g.raw)
+	}
+	if g.timers && slices.ContainsFunc(got, func(r corpus.Row) bool { return r.Kind() == "timer" }) {
+		t.Errorf("%s: there are timers: the gap is closed", name)
+	}
+	left := func(r corpus.Row) bool { return raw(r) || g.timers && r.Kind() == "timer" }
+	return slices.DeleteFunc(slices.Clone(want), left), slices.DeleteFunc(slices.Clone(got), left)
+}
+
+func checkRefused(t *testing.T, bin string, s corpus.Snapshot) {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.Command(bin, "export", s.Path)
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err == nil {
+		t.Errorf("%s is not refused: the gap is closed", s.Name)
+	} else if !strings.Contains(stderr.String(), "org.apache.flink.") && !strings.Contains(stderr.String(), "cg.Types10$") {
+		t.Errorf("%s: no class is named: %s", s.Name, stderr.Bytes())
 	}
 }
 

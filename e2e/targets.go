@@ -208,10 +208,19 @@ func Connect(t testing.TB, postgresURL, redisURL string) *Targets {
 	return &Targets{t, db, cache}
 }
 
-// Await waits until all tables in all targets are as expected, and fails the test with the first difference if they do not get there.
-func (g *Targets) Await(want map[string]table, limit time.Duration) {
+// Check fails the test unless all tables in all targets are as expected.
+func (g *Targets) Check(want map[string]table) {
+	g.t.Helper()
+	if fault := g.compare(want); fault != "" {
+		g.t.Fatal(fault)
+	}
+}
+
+// Await waits until all tables in all targets are as expected, and fails the test with the first difference if the process does not get them there.
+func (g *Targets) Await(p *Process, want map[string]table, limit time.Duration) {
 	g.t.Helper()
 	for deadline := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+		p.Running()
 		fault := g.compare(want)
 		if fault == "" {
 			return

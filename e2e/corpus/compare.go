@@ -25,6 +25,17 @@ func (r Row) String() string { return r.line }
 // Kind is value, list, map, …
 func (r Row) Kind() string { return r.field("kind") }
 
+// State is the name under which the job registered the state.
+func (r Row) State() string { return r.field("state") }
+
+// Raw says whether the row's value is bytes that were not decoded.
+func (r Row) Raw() bool {
+	v, _ := r.fields.get("value")
+	o, _ := v.(object)
+	_, raw := o.get("$raw")
+	return raw
+}
+
 func (r Row) field(name string) string {
 	v, _ := r.fields.get(name)
 	s, _ := v.(string)
