@@ -3,6 +3,7 @@ package flink
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
@@ -51,7 +52,11 @@ func (k *KeyGroups) readHeapBlock(ctx context.Context, s span, at position, want
 			return block{state: id, next: position{at: zip.base}}, err
 		}
 	}
-	if more, err := h.entries(ctx, k.meta.States[id], n, yield); err != nil || !more {
+	more, err := h.entries(ctx, k.meta.States[id], n, yield)
+	if err != nil && id != want {
+		err = fmt.Errorf("behind state %q, which has to be stepped over: %w", k.stateName(id), err)
+	}
+	if err != nil || !more {
 		return block{state: id, stopped: true}, err
 	}
 	next, err := h.end(ctx, zip)

@@ -27,6 +27,7 @@ type KeyGroupsHandle struct {
 	Offsets   []int64 // of each key group of Range
 	Stream    *StreamHandle
 	Canonical bool   // entries are RocksDB's in every backend; else the heap backend's own, or raw keyed state
+	Old       bool   // written before handles said whether they are canonical: the stream itself has to show it
 	ID        string // may be ""
 }
 
@@ -90,7 +91,7 @@ func (r *metadataReader) keyGroupRange() KeyGroupRange {
 }
 
 func (r *metadataReader) keyGroups(tag uint8) *KeyGroupsHandle {
-	h := &KeyGroupsHandle{Range: r.keyGroupRange(), Canonical: tag == tagSavepointKeyGroups}
+	h := &KeyGroupsHandle{Range: r.keyGroupRange(), Canonical: tag == tagSavepointKeyGroups, Old: tag == tagKeyGroups}
 	if n := h.Range.Len(); 8*n > r.Len() {
 		r.Take(8 * n) // says what is missing
 	} else {

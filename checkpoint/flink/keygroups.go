@@ -2,6 +2,7 @@ package flink
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"slices"
@@ -35,6 +36,7 @@ type KeyGroups struct {
 	handle         *KeyGroupsHandle
 	meta           *state.KeyedMeta
 	maxParallelism int
+	canonical      bool
 	starts         []int64 // where key groups start, sorted
 
 	mu     sync.Mutex
@@ -47,14 +49,34 @@ func OpenKeyGroups(ctx context.Context, h *KeyGroupsHandle, open Opener, o state
 	if err != nil {
 		return nil, err
 	}
-	k := &KeyGroups{file: f, handle: h, maxParallelism: maxParallelism, blocks: map[int]*blocks{}}
+	k := &KeyGroups{file: f, handle: h, maxParallelism: maxParallelism, canonical: h.Canonical, blocks: map[int]*blocks{}}
 	k.starts = slices.Clone(h.Offsets)
 	slices.Sort(k.starts)
-	if err := k.readHead(ctx, o); err != nil {
+	err = k.readHead(ctx, o)
+	if err == nil && h.Old {
+		k.canonical, err = k.looksCanonical(ctx)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return k, nil
+}
+
+// looksCanonical tells the two forms of an old handle apart. The heap backend has all key groups, and each starts with its
+// own number in four bytes. A canonical one starts with a state's number and a key's length, in two and four bytes, or
+// with Snappy's identifier: none looks like a key group above 0, but with 4 GiB of key.
+func (k *KeyGroups) looksCanonical(ctx context.Context) (bool, error) {
+	if slices.Contains(k.handle.Offsets, 0) {
+		return true, nil
+	}
+	i := len(k.handle.Offsets) - 1
+	if i < 0 {
+		return false, nil
+	}
+	var b [4]byte
+	err := k.file.ReadAt(ctx, b[:], k.handle.Offsets[i])
+	return binary.BigEndian.Uint32(b[:]) != uint32(k.handle.Range.First+i), err
 }
 
 // maxHead bounds the head of a stream: serializer snapshots of all its states.
@@ -123,7 +145,7 @@ func (k *KeyGroups) entries(ctx context.Context, stateID, keyGroup int, yield fu
 		return err
 	}
 	s := span{keyGroup, off, end}
-	if k.handle.Canonical {
+	if k.canonical {
 		return k.canonicalEntries(ctx, s, stateID, yield)
 	}
 	return k.heapEntries(ctx, s, stateID, yield)
@@ -132,7 +154,7 @@ func (k *KeyGroups) entries(ctx context.Context, stateID, keyGroup int, yield fu
 // bounds gives the part of the file that holds a key group: up to where the next one starts. Both are 0 for none.
 func (k *KeyGroups) bounds(keyGroup int) (off, end int64, err error) {
 	off = k.handle.Offsets[keyGroup-k.handle.Range.First]
-	if off == 0 && k.handle.Canonical {
+	if off == 0 && k.canonical {
 		return 0, 0, nil
 	}
 	size := k.file.Size()

@@ -286,7 +286,7 @@ func TestStreamFlipped(t *testing.T) {
 
 // scan reads all of one key group from other bytes than k's own.
 func scan(k *KeyGroups, b []byte, g int) (text string, err error) {
-	other := &KeyGroups{file: storage.NewInline("flipped", b), handle: k.handle, meta: k.meta, maxParallelism: k.maxParallelism,
+	other := &KeyGroups{file: storage.NewInline("flipped", b), handle: k.handle, meta: k.meta, maxParallelism: k.maxParallelism, canonical: k.canonical,
 		starts: k.starts, blocks: map[int]*blocks{}}
 	for id := range k.meta.States {
 		for e, err := range other.Entries(context.Background(), id, g) {
@@ -297,6 +297,31 @@ func scan(k *KeyGroups, b []byte, g int) (text string, err error) {
 		}
 	}
 	return text, nil
+}
+
+// TestOldHandles: handles of before Flink 1.13 do not say what their streams are.
+func TestOldHandles(t *testing.T) {
+	for _, name := range []string{"heap-1.20", "heap-compressed-2.3", "canonical-rocksdb-1.20", "canonical-compressed-2.3"} {
+		snap := openFixture(t, name)
+		for _, o := range snap.Operators {
+			for _, sub := range o.Subtasks {
+				h, ok := sub.ManagedKeyed.(*KeyGroupsHandle)
+				if !ok {
+					continue
+				}
+				old := *h
+				old.Canonical, old.Old = false, true
+				k, err := OpenKeyGroups(context.Background(), &old, snap.open, snap.options(), o.MaxParallelism)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if k.canonical != h.Canonical {
+					t.Errorf("%s, key groups %s: canonical %t", name, h.Range, k.canonical)
+				}
+				k.Close()
+			}
+		}
+	}
 }
 
 func FuzzKeyGroups(f *testing.F) {
