@@ -161,7 +161,7 @@ func (c *objectCodec) AppendKey(dst, json []byte) ([]byte, error) {
 			dst = append(dst, 1)
 			continue
 		}
-		if dst, err = appendPart(append(dst, 0), name, c.fields[i].codec, v); err != nil {
+		if dst, err = appendPart(append(dst, 0), name, c.fields[i], v); err != nil {
 			return dst, err
 		}
 	}

@@ -1,11 +1,6 @@
 package state
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/statebridge/statebridge/state/javaio"
-)
+import "github.com/statebridge/statebridge/state/javaio"
 
 // The flags byte before a POJO says which class its fields are of.
 const (
@@ -18,17 +13,11 @@ const (
 // An objectCodec reads a POJO or a Java record.
 type objectCodec struct {
 	typ        Type
-	fields     []objectField
-	sorted     bool // fields are stored in order of their names
+	fields     []Codec
+	order      memberOrder
 	registered []subclass
 	others     map[string]*subclass // by class name
 	class      []byte               // `"$class":"…",`, where others may stand in its place; else nil
-}
-
-type objectField struct {
-	member []byte // `"name":`
-	codec  Codec
-	order  int // its place by name
 }
 
 type subclass struct {
@@ -67,7 +56,7 @@ func (c *objectCodec) field(name string, codec Codec) {
 	t := *codec.Type()
 	t.Nullable = true
 	c.typ.Fields = append(c.typ.Fields, Field{name, &t})
-	c.fields = append(c.fields, objectField{member: append(appendQuoted(nil, name), ':'), codec: codec})
+	c.fields = append(c.fields, codec)
 }
 
 func (c *objectCodec) subclass(name string, codec Codec) subclass {
@@ -79,17 +68,9 @@ func classMember(name string) []byte {
 	return append(appendQuoted([]byte(`"$class":`), name), ',')
 }
 
-// arrange works out where each field stands by name.
+// arrange works out the order of the members; it comes after the last field.
 func (c *objectCodec) arrange() {
-	byName := make([]int, len(c.fields))
-	for i := range byName {
-		byName[i] = i
-	}
-	slices.SortStableFunc(byName, func(a, b int) int { return cmp.Compare(c.typ.Fields[a].Name, c.typ.Fields[b].Name) })
-	c.sorted = slices.IsSorted(byName)
-	for place, i := range byName {
-		c.fields[i].order = place
-	}
+	c.order = newMemberOrder(c.typ.Fields)
 	if len(c.typ.Subclasses) > 0 {
 		c.class = classMember(c.typ.Class)
 	}
@@ -106,9 +87,9 @@ func (c *objectCodec) Skip(r *javaio.Reader) {
 			s.codec.Skip(r)
 		}
 	default:
-		for i := range c.fields {
+		for _, f := range c.fields {
 			if !r.Bool() {
-				c.fields[i].codec.Skip(r)
+				f.Skip(r)
 			}
 			if r.Err() != nil {
 				return
@@ -172,58 +153,13 @@ func (c *objectCodec) appendAs(dst, tag []byte, r *javaio.Reader) []byte {
 
 // appendFields appends the members and the closing brace; dst ends in an opening brace or a comma.
 func (c *objectCodec) appendFields(dst []byte, r *javaio.Reader) []byte {
-	if !c.sorted {
-		return c.appendUnsorted(dst, r)
-	}
-	for i := range c.fields {
-		dst = append(c.appendField(dst, &c.fields[i], r), ',')
-		if r.Err() != nil {
-			break
-		}
-	}
-	return closeObject(dst)
+	return c.order.append(dst, r, c)
 }
 
-func (c *objectCodec) appendField(dst []byte, f *objectField, r *javaio.Reader) []byte {
-	dst = append(dst, f.member...)
+// appendMember reads the null flag of field i, and its value.
+func (c *objectCodec) appendMember(dst []byte, i int, r *javaio.Reader) []byte {
 	if r.Bool() {
 		return appendNull(dst)
 	}
-	return f.codec.AppendJSON(dst, r)
+	return c.fields[i].AppendJSON(dst, r)
 }
-
-// closeObject puts the closing brace in the place of a last comma.
-func closeObject(dst []byte) []byte {
-	if dst[len(dst)-1] == ',' {
-		dst = dst[:len(dst)-1]
-	}
-	return append(dst, '}')
-}
-
-// appendUnsorted reads the fields as they are stored and then puts them in order: a POJO whose class gained fields keeps
-// the old ones in front.
-func (c *objectCodec) appendUnsorted(dst []byte, r *javaio.Reader) []byte {
-	var few [32]span
-	spans := few[:]
-	if len(c.fields) > len(few) {
-		spans = make([]span, len(c.fields))
-	}
-	start := len(dst)
-	for i := range c.fields {
-		f := &c.fields[i]
-		at := len(dst)
-		dst = append(c.appendField(dst, f, r), ',')
-		spans[f.order] = span{at, len(dst)}
-		if r.Err() != nil {
-			return closeObject(dst)
-		}
-	}
-	end := len(dst)
-	for _, s := range spans[:len(c.fields)] {
-		dst = append(dst, dst[s.start:s.end]...)
-	}
-	n := copy(dst[start:], dst[end:])
-	return closeObject(dst[:start+n])
-}
-
-type span struct{ start, end int }

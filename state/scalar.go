@@ -21,6 +21,14 @@ type scalar struct {
 func (s *scalar) Type() *Type   { return &s.typ }
 func (s *scalar) FixedLen() int { return s.size }
 
+// minLen is 0 only where a value has no bytes at all.
+func (s *scalar) minLen() int {
+	if s.width >= 0 {
+		return s.width
+	}
+	return 1
+}
+
 func (s *scalar) Skip(r *javaio.Reader) {
 	if s.width >= 0 {
 		r.Skip(s.width)

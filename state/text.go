@@ -37,6 +37,19 @@ func skipFlinkString(r *javaio.Reader) {
 	}
 }
 
+// flinkString reads a Flink string as WTF-8; null becomes "".
+func flinkString(r *javaio.Reader) string {
+	text := appendFlinkString(nil, r)
+	if r.Err() != nil || isNull(text) {
+		return ""
+	}
+	s, err := unquote(text)
+	if err != nil {
+		r.Fail("%v", err)
+	}
+	return string(s)
+}
+
 // unitsLen is the number of bytes that n units take; every unit ends with a byte below 0x80. More than len(b) when b is too short.
 func unitsLen(b []byte, n int) int {
 	i := 0
@@ -159,7 +172,7 @@ func flushUnit(dst []byte, high uint16) []byte {
 	return appendUnitEscape(dst, high)
 }
 
-// appendFlinkUnits encodes WTF-8 text as a Flink string.
+// encodeFlinkString encodes WTF-8 text as a Flink string.
 func encodeFlinkString(dst, s []byte) []byte {
 	n := 0
 	eachUnit(s, func(uint16) { n++ })

@@ -45,10 +45,12 @@ func newTuple(fields []Codec) Codec {
 func positions(fields []Codec) []Field {
 	named := make([]Field, len(fields))
 	for i, f := range fields {
-		named[i] = Field{"f" + strconv.Itoa(i), f.Type()}
+		named[i] = Field{positionName(i), f.Type()}
 	}
 	return named
 }
+
+func positionName(i int) string { return "f" + strconv.Itoa(i) }
 
 func (c *tupleCodec) Type() *Type   { return &c.typ }
 func (c *tupleCodec) FixedLen() int { return c.size }

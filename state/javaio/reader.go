@@ -18,7 +18,23 @@ type Reader struct {
 	off  int64 // of buf[0] in file
 	buf  []byte
 	err  error
+	deep int // calls of Enter without Leave
 }
+
+// maxDeep bounds how deep values of a recursive type nest.
+const maxDeep = 1000
+
+// Enter goes one level down in a value of a recursive type; it faults, and gives false, where values nest too deep to be
+// read by recursion. Leave comes back up.
+func (r *Reader) Enter() bool {
+	if r.deep++; r.deep > maxDeep {
+		r.Fail("values nest deeper than %d", maxDeep)
+	}
+	return r.err == nil
+}
+
+// Leave undoes one Enter.
+func (r *Reader) Leave() { r.deep-- }
 
 // NewReader reads buf, which stands at offset off of file (a name for messages only).
 func NewReader(file string, off int64, buf []byte) *Reader {
