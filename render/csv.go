@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// csvWriter writes RFC 4180 with a header and "\n" as the end of a line. A null is an empty field, the empty string a quoted one. A value is what appendPlain gives:
-// bytes stay base64, what nests is JSON text, a lone surrogate stays \uXXXX.
+// csvWriter writes RFC 4180 with a header, and "\n" as the end of a line, as most tools do. A null is an empty field, the empty string a quoted one;
+// a row of one column that is null is thus an empty line. Other values are what appendPlain gives.
 type csvWriter struct {
 	w       *bufio.Writer
 	scanner *scanner
@@ -66,11 +66,9 @@ func (c *csvWriter) separate(column int) {
 
 func (c *csvWriter) Close() error { return finish(c.w, &c.err) }
 
-// appendField appends a value that is not null, in quotes where it is empty, holds a quote, comma or line break, or has space at an edge, which some readers trim.
+// appendField appends a value that is not null, in quotes where it needs them or has space at an edge, which some readers trim.
 func appendField(dst, field []byte) []byte {
-	n := len(field)
-	if n > 0 && field[0] > ' ' && field[n-1] > ' ' && bytes.IndexByte(field, '"') < 0 && bytes.IndexByte(field, ',') < 0 &&
-		bytes.IndexByte(field, '\n') < 0 && bytes.IndexByte(field, '\r') < 0 && string(field) != `\.` {
+	if isBare(field) {
 		return append(dst, field...)
 	}
 	dst = append(dst, '"')
@@ -82,4 +80,17 @@ func appendField(dst, field []byte) []byte {
 		dst = append(append(dst, field[:quote+1]...), '"')
 		field = field[quote+1:]
 	}
+}
+
+func isBare(field []byte) bool {
+	n := len(field)
+	if n == 0 || field[0] <= ' ' || field[n-1] <= ' ' || string(field) == `\.` { // the end of data to COPY of Postgres
+		return false
+	}
+	for _, c := range field {
+		if c == '"' || c == ',' || c == '\n' || c == '\r' {
+			return false
+		}
+	}
+	return true
 }

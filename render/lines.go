@@ -9,7 +9,7 @@ import (
 
 const bufferSize = 256 << 10
 
-// lines writes the rows as they are, one a line. Errors of the writer below stick in bufio.
+// lines writes the rows as they are, one a line.
 type lines struct {
 	w   *bufio.Writer
 	err error
@@ -24,7 +24,7 @@ func (l *lines) Write(row []byte) error {
 	if l.err = checkLine(row); l.err != nil {
 		return l.err
 	}
-	l.w.Write(row)
+	_, _ = l.w.Write(row) // an error comes again
 	l.err = l.w.WriteByte('\n')
 	return l.err
 }
@@ -62,7 +62,7 @@ func (a *array) Write(row []byte) error {
 	if a.rows == 0 {
 		opening = "[\n"
 	}
-	a.w.WriteString(opening)
+	_, _ = a.w.WriteString(opening) // an error comes again
 	_, a.err = a.w.Write(row)
 	a.rows++
 	return a.err

@@ -31,11 +31,10 @@ type parquetWriter struct {
 	units   []unit
 	scanner *scanner
 	hold    hold
-	file    *parquet.Writer // nil while rows are held back
+	file    *parquet.GenericWriter[any] // nil while rows are held back
 	batch   []parquet.Row
 	values  values
 	group   int64 // bytes of values in the open row group
-	row     int64 // the row at hand, from 1
 
 	groupBytes int64
 	holdBytes  int
@@ -57,7 +56,6 @@ func (p *parquetWriter) open() error {
 	options := []parquet.WriterOption{
 		parquetSchema(p.columns, p.units),
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
-		parquet.CreatedBy("statebridge", "", ""),
 		parquet.DataPageVersion(1), // every reader takes it
 		parquet.DataPageStatistics(false),
 	}
@@ -66,10 +64,10 @@ func (p *parquetWriter) open() error {
 			options = append(options, parquet.SkipPageBounds(c.Name))
 		}
 	}
-	if _, err := parquet.NewWriterConfig(options...); err != nil { // at which NewWriter would panic
+	if _, err := parquet.NewWriterConfig(options...); err != nil { // at which NewGenericWriter would panic
 		return fmt.Errorf("parquet output: %w", err)
 	}
-	p.file = parquet.NewWriter(p.out, options...) // not the config: given as an option, its false flags would count as unset
+	p.file = parquet.NewGenericWriter[any](p.out, options...) // not the config: given as an option, its false flags would count as unset
 	return nil
 }
 
@@ -121,17 +119,16 @@ func (p *parquetWriter) release() error {
 	if err := p.open(); err != nil {
 		return err
 	}
-	p.row = 0
+	p.scanner.row = 0
 	err := p.hold.each(p.append)
 	p.hold = hold{}
 	return err
 }
 
 func (p *parquetWriter) decide(row []byte) error {
-	p.row++
 	values, err := p.scanner.scan(row)
 	if err != nil {
-		return fmt.Errorf("row %d: %w", p.row, err)
+		return err
 	}
 	for i, v := range values {
 		if k := p.kinds[i]; v == nil || v[0] != '"' || k != datetimeKind && k != instantKind {
@@ -146,16 +143,15 @@ func (p *parquetWriter) decide(row []byte) error {
 
 // append adds a row to the batch, and the batch to the row group when it is large enough.
 func (p *parquetWriter) append(row []byte) error {
-	p.row++
 	values, err := p.scanner.scan(row)
 	if err != nil {
-		return fmt.Errorf("row %d: %w", p.row, err)
+		return err
 	}
 	out := p.nextRow()
 	for i, v := range values {
 		value, err := p.value(v, i)
 		if err != nil {
-			return fmt.Errorf("row %d, column %q: %w", p.row, p.columns[i].Name, err)
+			return fmt.Errorf("row %d, column %q: %w", p.scanner.row, p.columns[i].Name, err)
 		}
 		out[i] = value
 	}

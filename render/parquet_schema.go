@@ -14,10 +14,7 @@ const (
 	nanos              // 1677-09-21 to 2262-04-11
 )
 
-// parquetKind gives the Parquet type of a column.
-//
-// A decimal or bigint is text: a Parquet DECIMAL has one precision and one scale for the whole column, while a Java BigDecimal carries a scale of its own with each
-// value ("1.50" is not "1.5") and neither has a bound. A uuid is text as in the other formats.
+// parquetKind gives the Parquet type of a column; the package comment says why decimal and bigint are text. A uuid is text as in the other formats.
 func parquetKind(k kind, u unit) parquet.Node {
 	switch k {
 	case boolKind:

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func readParquet(t testing.TB, b []byte) (*parquet.File, []parquet.Row) {
 // fitting are the rows that Parquet can hold: those without lone surrogates.
 func fitting() (out []string) {
 	for _, row := range rows {
-		if !strings.Contains(row, "lone") {
+		if !strings.Contains(row, "lone") && !strings.Contains(row, `\ud800`) {
 			out = append(out, row)
 		}
 	}
@@ -87,7 +88,7 @@ func TestParquetKeepsOrderAndNames(t *testing.T) {
 	columns := []Column{{Name: "z", Type: "int8"}, {Name: "a.b", Type: "int8"}, {Name: "", Type: "int8"}, {Name: "é\"\n", Type: "int8", Nullable: true}, {Name: "a", Type: "string"}}
 	f, got := readParquet(t, render(t, Parquet, columns, Options{}, []string{`{"z":1,"a.b":2,"":3,"é\"\n":4,"a":"5"}`}))
 	for i, path := range f.Schema().Columns() {
-		if len(path) != 1 || path[0] != columns[i].Name || got[0][i].String() != fmt.Sprint(i+1) {
+		if len(path) != 1 || path[0] != columns[i].Name || got[0][i].String() != strconv.Itoa(i+1) {
 			t.Errorf("column %d is %q = %v", i, path, got[0][i])
 		}
 	}
@@ -130,6 +131,7 @@ func TestParquetRefuses(t *testing.T) {
 		{`{"float64":"nan"}`, `column "float64"`, ErrMalformed},
 		{`{"string":1}`, `column "string"`, ErrMalformed},
 		{`{"string":"\ud800"}`, `column "string"`, ErrUnfit},
+		{`{"json":{"a":["\ud83d\ude00\\ud800","\udc00"]}}`, `column "json"`, ErrUnfit},
 		{`{"bytes":"A"}`, `column "bytes"`, ErrMalformed},
 		{`{"date":"2026-02-29"}`, `column "date"`, ErrMalformed},
 		{`{"date":"+9999999-01-01"}`, `column "date"`, ErrUnfit},

@@ -14,6 +14,8 @@ import (
 // ErrUnfit marks a value that the format can't hold as it is. Another format can: JSON Lines holds every value.
 var ErrUnfit = errors.New("the value does not fit the format")
 
+var errSurrogate = unfit("its text holds a lone surrogate, which UTF-8 can't encode")
+
 // maxValue is what one value may take, since a page's size is an int32.
 const maxValue = math.MaxInt32 / 2
 
@@ -36,6 +38,9 @@ func (c *values) convert(v []byte, k kind, u unit) (parquet.Value, error) {
 	case float32Kind, float64Kind:
 		return float(v, k)
 	case jsonKind:
+		if hasLoneSurrogate(v) { // JSON allows the escape, readers do not and then refuse the file
+			return parquet.Value{}, errSurrogate
+		}
 		return c.keep(len(c.arena), append(c.arena, v...))
 	}
 	if v[0] != '"' {
@@ -69,7 +74,7 @@ func (c *values) string(v []byte) (parquet.Value, error) {
 	start := len(c.arena)
 	arena, exact := appendString(c.arena, v)
 	if !exact {
-		return parquet.Value{}, unfit("the text holds a lone surrogate, which UTF-8 can't encode")
+		return parquet.Value{}, errSurrogate
 	}
 	return c.keep(start, arena)
 }

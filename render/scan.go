@@ -21,6 +21,7 @@ type scanner struct {
 	values  [][]byte
 	seen    []bool
 	name    []byte
+	row     int64 // the row at hand, from 1
 }
 
 func newScanner(columns []Column) *scanner {
@@ -34,6 +35,15 @@ func newScanner(columns []Column) *scanner {
 
 // scan gives the JSON value of each column, nil where it is null or absent. The values alias row; the slice is valid until the next scan.
 func (s *scanner) scan(row []byte) ([][]byte, error) {
+	s.row++
+	values, err := s.object(row)
+	if err != nil {
+		return nil, fmt.Errorf("row %d: %w", s.row, err)
+	}
+	return values, nil
+}
+
+func (s *scanner) object(row []byte) ([][]byte, error) {
 	clear(s.values)
 	clear(s.seen)
 	if !utf8.Valid(row) {

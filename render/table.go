@@ -151,7 +151,7 @@ func writePrintable(b *strings.Builder, r rune) {
 }
 
 func width(s string) int {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return runewidth.StringWidth(s)
 		}
@@ -236,16 +236,16 @@ func (t *table) line(cells []string) error {
 		}
 		if c != "" {
 			t.spaces(pending)
-			t.w.WriteString(c)
+			_, _ = t.w.WriteString(c)
 			pending = 0
 		}
 		pending += pad + gap
 	}
-	return t.w.WriteByte('\n')
+	return t.w.WriteByte('\n') // tells of all errors before
 }
 
 func (t *table) spaces(n int) {
 	for ; n > 0; n-- {
-		t.w.WriteByte(' ')
+		_ = t.w.WriteByte(' ')
 	}
 }

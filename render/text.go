@@ -63,7 +63,7 @@ func appendString(dst, quoted []byte) (text []byte, exact bool) {
 			continue
 		}
 		r, n := escapedRune(b)
-		if r == utf8.RuneError && n == 0 {
+		if n == 0 {
 			dst, b, exact = append(dst, b[:6]...), b[6:], false
 			continue
 		}
@@ -82,6 +82,24 @@ func escapedRune(b []byte) (r rune, length int) {
 		return r, 12
 	}
 	return utf8.RuneError, 0
+}
+
+// hasLoneSurrogate looks into all strings of a value that is well formed.
+func hasLoneSurrogate(value []byte) bool {
+	for {
+		escape := bytes.IndexByte(value, '\\')
+		if escape < 0 {
+			return false
+		}
+		value = value[escape:]
+		n := 2
+		if value[1] == 'u' {
+			if _, n = escapedRune(value); n == 0 {
+				return true
+			}
+		}
+		value = value[n:]
+	}
 }
 
 // appendPlain appends what a value says to a person: a string without its quotes, anything else as it is. A string in a json column
