@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -65,11 +66,53 @@ func (o *Operator) assemble(parts []part) ([]*Table, error) {
 
 func (o *Operator) openSubtask(ctx context.Context, s *flink.Subtask) ([]part, error) {
 	parts, err := o.openKeyed(ctx, s.ManagedKeyed)
-	if err != nil || s.ManagedOperator == nil {
-		return parts, err
+	if err != nil {
+		return nil, err
 	}
-	more, err := o.openOperatorState(ctx, s.ManagedOperator)
-	return append(parts, more...), err
+	if h, ok := s.RawKeyed.(*flink.KeyGroupsHandle); ok {
+		timers, err := o.openTimers(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, timers...)
+	}
+	if s.ManagedOperator != nil {
+		lists, err := o.openOperatorState(ctx, s.ManagedOperator)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, lists...)
+	}
+	return parts, nil
+}
+
+// openTimers opens raw keyed state. What a user's own operator wrote there has no form that could be read, and is noted only.
+func (o *Operator) openTimers(ctx context.Context, h *flink.KeyGroupsHandle) ([]part, error) {
+	timers, err := flink.OpenTimers(ctx, h, o.snapshot.resolver.Open, o.stateOptions(), o.MaxParallelism)
+	if errors.Is(err, fault.ErrUnsupported) {
+		o.note(fmt.Sprintf("raw keyed state is not read: %v", err))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	src := &stream{groups: timers, dir: o.snapshot.options.TempDir, memory: o.snapshot.options.Memory}
+	return o.parts(timers.States(), h.Range, src), nil
+}
+
+func (o *Operator) note(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !slices.Contains(o.notes, text) {
+		o.notes = append(o.notes, text)
+	}
+}
+
+// Notes says what the operator has that is not among its tables. Call Tables before.
+func (o *Operator) Notes() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.notes)
 }
 
 func (o *Operator) stateOptions() state.Options {

@@ -187,6 +187,7 @@ type Operator struct {
 	err     error
 	mu      sync.Mutex
 	sources []source // to be closed
+	notes   []string
 }
 
 // String gives the uid or the name if the snapshot has one, else the id.

@@ -5,16 +5,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/checkpoint/spill"
 	"github.com/statebridge/statebridge/state"
 )
 
-// stream is a source that lies in key-group streams: the heap backend's own, or a canonical savepoint. A key group's
+// keyGroups is a stream of key groups, one after the other.
+type keyGroups interface {
+	// Entries gives one state's entries of one key group in no set order; their bytes are valid until the next.
+	Entries(ctx context.Context, stateID, keyGroup int) iter.Seq2[flink.Entry, error]
+	Close() error
+}
+
+// stream is a source that lies in key-group streams: the heap backend's own, a canonical savepoint, or timers in raw keyed state. A key group's
 // entries stand there in no order that helps, so they are sorted, one key group at a time.
 type stream struct {
-	groups *flink.KeyGroups
+	groups keyGroups
 	dir    string // for sorting
 	memory int
 }

@@ -11,7 +11,7 @@ import (
 func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Check a config, or print its JSON Schema",
-		Example: "  statebridge config validate --config statebridge.yaml\n  statebridge config schema > statebridge.schema.json",
+		Example: "  statebridge config validate statebridge.yaml\n  statebridge config schema > statebridge.schema.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("unknown command %q for 'statebridge config'", args[0])
@@ -37,10 +37,13 @@ func newConfigSchema() *cobra.Command {
 func newConfigValidate() *cobra.Command {
 	f := &configFlags{}
 	cmd := &cobra.Command{
-		Use: "validate --config FILE", Short: "Check a config and list every fault",
+		Use: "validate FILE", Short: "Check a config and list every fault",
 		Long:    "Validate reads the config as run does, environment included, and lists every fault with its path. Exit code 2 when there is one.",
-		Example: "  statebridge config validate --config statebridge.yaml", Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example: "  statebridge config validate statebridge.yaml", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				f.file = args[0]
+			}
 			if _, err := f.load(cmd); err != nil {
 				return err
 			}

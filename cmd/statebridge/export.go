@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ A snapshot that turns out damaged ends in exit code 1: then what was printed is 
   statebridge export chk-42 --operator accounts-op --state balance --output parquet > balance.parquet`,
 		Args: exactly("SNAPSHOT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
+			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f.snapshotFlags.register(cmd.Flags())
@@ -46,7 +47,7 @@ A snapshot that turns out damaged ends in exit code 1: then what was printed is 
 	return cmd
 }
 
-func (f *exportFlags) run(ctx context.Context, location string, stdout io.Writer) error {
+func (f *exportFlags) run(ctx context.Context, location string, stdout, stderr io.Writer) error {
 	format, err := render.ParseFormat(f.output)
 	if err != nil {
 		return &usageError{err}
@@ -72,11 +73,21 @@ func (f *exportFlags) run(ctx context.Context, location string, stdout io.Writer
 	if groups != nil {
 		tables = keyedOnly(tables)
 	}
+	warn(snap, stderr)
 	out := bufio.NewWriterSize(stdout, 1<<16)
 	if err := writeTables(ctx, tables, groups, format, out); err != nil {
 		return errors.Join(out.Flush(), err)
 	}
 	return out.Flush()
+}
+
+// warn tells what the operators that were read have besides their tables.
+func warn(snap *checkpoint.Snapshot, stderr io.Writer) {
+	for _, o := range snap.Operators() {
+		for _, n := range o.Notes() {
+			fmt.Fprintf(stderr, "statebridge: operator %s: %s\n", o, n)
+		}
+	}
 }
 
 func keyedOnly(tables []*checkpoint.Table) (keyed []*checkpoint.Table) {

@@ -141,6 +141,7 @@ func describeOperator(ctx context.Context, o *checkpoint.Operator, count bool) (
 		}
 		r.Error = err.Error()
 	}
+	r.Notes = append(r.Notes, o.Notes()...)
 	for _, t := range tables {
 		s, err := describeTable(ctx, t, count)
 		if err != nil {
