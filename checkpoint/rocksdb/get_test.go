@@ -59,7 +59,7 @@ func newestValues(t *testing.T, db *DB, m FileMeta) (keys [][]byte) {
 
 func TestFiltersTurnAbsentKeysAway(t *testing.T) {
 	for _, name := range []string{"six-fv2", "six-fv3-two-level", "six-fv4-restart16", "six-fv5", "eight-fv5-xxh3", "eight-two-level",
-		"eight-ribbon", "eight-fv6", "ten-fv7", "ten-fv7-lz4", "ten-fv6", "eight-ingest"} {
+		"eight-ribbon", "eight-fv6", "ten-fv7", "ten-fv7-lz4", "ten-fv6", "eight-ingest", "six-lengths", "eight-lengths", "eight-lengths-ribbon"} {
 		f := fixtures(t, name)[0]
 		db := f.db(t, Options{})
 		for _, fam := range db.Families() {

@@ -155,7 +155,7 @@ func walk(ctx context.Context, table *sst.Table) error {
 	if err := i.Reset(ctx, table, 4<<10); err != nil {
 		return err
 	}
-	for n := 0; n < 1<<16 && i.Next(); n++ {
+	for n := 0; n < 1000 && i.Next(); n++ {
 		if _, err := table.MayContain(ctx, i.User()); err != nil {
 			return err
 		}

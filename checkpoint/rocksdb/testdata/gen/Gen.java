@@ -31,6 +31,7 @@ public class Gen {
         mixed("six-fv4-restart16", "format_version=4;index_block_restart_interval=16;checksum=kxxHash64;filter_policy=bloomfilter:10:false", "kLZ4Compression");
         mixed("six-fv5", "format_version=5;filter_policy=bloomfilter:10:false", "kSnappyCompression");
         ranges("six-ranges", "format_version=5", "kSnappyCompression");
+        lengths("six-lengths", "format_version=4;filter_policy=bloomfilter:10:false");
         ingest("six-ingest", "format_version=5;filter_policy=bloomfilter:10:false", true);
     }
 
@@ -54,7 +55,10 @@ public class Gen {
         ranges("eight-ranges", "format_version=5;checksum=kXXH3", "kSnappyCompression");
         ingest("eight-ingest", "format_version=5;checksum=kXXH3;filter_policy=bloomfilter:10:false", false);
         ingest("eight-ingest-written", "format_version=6;checksum=kXXH3;filter_policy=bloomfilter:10:false", true);
+        lengths("eight-lengths", "format_version=5;checksum=kXXH3;filter_policy=bloomfilter:10:false");
+        lengths("eight-lengths-ribbon", "format_version=6;checksum=kXXH3;filter_policy=ribbonfilter:10");
         bench("eight-bench");
+        refused();
     }
 
     static void ten() throws Exception {
@@ -268,6 +272,39 @@ public class Gen {
                     db.ingestExternalFile(h, List.of(file), io);
                 }
                 db.put(h, w, num(150 + part), "between".getBytes());
+            }
+            flush(db, cf);
+        });
+    }
+
+    /** What is not read here, and must be said by name. */
+    static void refused() throws Exception {
+        Work few = (db, cf, dir) -> {
+            WriteOptions w = new WriteOptions().setDisableWAL(true);
+            for (int i = 0; i < 3; i++) db.put(cf.get("value"), w, num(i), new byte[300]);
+            flush(db, cf);
+        };
+        ColumnFamilyOptions blob = options("format_version=5", "kNoCompression");
+        blob.setEnableBlobFiles(true);
+        blob.setMinBlobSize(0);
+        database("refused/blob", blob, few);
+        ColumnFamilyOptions merge = options("format_version=5", "kNoCompression");
+        merge.setMergeOperatorName("uint64add");
+        database("refused/merge", merge, few);
+        ColumnFamilyOptions order = options("format_version=5", "kNoCompression");
+        order.setComparator(BuiltinComparator.REVERSE_BYTEWISE_COMPARATOR);
+        database("refused/comparator", order, few);
+    }
+
+    /** Keys of any length and any bytes, as hashes of filters take another way for each range of lengths. */
+    static void lengths(String name, String table) throws Exception {
+        database(name, options(table, "kNoCompression"), (db, cf, dir) -> {
+            WriteOptions w = new WriteOptions().setDisableWAL(true);
+            Random r = new Random(5);
+            for (int n = 0; n < 600; n += n < 36 ? 1 : n < 270 ? 4 : 40) {
+                byte[] k = new byte[n];
+                r.nextBytes(k);
+                db.put(cf.get("value"), w, k, new byte[] {(byte) n});
             }
             flush(db, cf);
         });
