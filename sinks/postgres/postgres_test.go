@@ -17,19 +17,21 @@ import (
 
 var server *sinktest.Postgres // shared by the tests of this package
 
-func TestMain(m *testing.M) {
+func run(m *testing.M) int {
 	var err error
 	if server, err = sinktest.NewPostgres(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
 	code := m.Run()
 	if err := server.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
-	os.Exit(code)
+	return code
 }
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func open(t testing.TB, o postgres.Options) *postgres.Sink {
 	t.Helper()
