@@ -14,7 +14,8 @@ type Column struct {
 	Type *Type
 	Key  bool // part of the row's identity
 
-	whole bool // one of those that show all members of the value: none may be left out
+	whole     bool  // one of those that show all members of the value: none may be left out
+	positions []int // of each name in Path, where a row or tuple holds it; else -1
 }
 
 // Mapping names a column and the path that it shows.
@@ -44,7 +45,7 @@ func DefaultColumns(s *Schema) []Column {
 			continue
 		}
 		for _, f := range fields {
-			add(Column{Name: "key_" + f.Name, Path: Path("key." + f.Name), Type: f.Type, Key: true})
+			add(Column{Name: "key_" + f.Name, Path: Path("key." + f.Name), Type: f.Type, Key: true, positions: []int{t.position(f.Name)}})
 		}
 	}
 	if s.Kind == KindTimer {
@@ -81,13 +82,13 @@ func ParseColumns(s *Schema, mappings []Mapping) ([]Column, error) {
 			continue
 		}
 		seen[m.Name] = true
-		t, err := s.resolve(m.Path)
+		t, positions, err := s.resolve(m.Path)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("column %q: path %q: %w", m.Name, m.Path, err))
 			continue
 		}
 		root, _ := m.Path.split()
-		columns = append(columns, Column{Name: m.Name, Path: m.Path, Type: t, Key: slices.Contains(s.identity(), root)})
+		columns = append(columns, Column{Name: m.Name, Path: m.Path, Type: t, Key: slices.Contains(s.identity(), root), positions: positions})
 	}
 	if faults == nil {
 		faults = s.uncovered(columns)
@@ -95,21 +96,19 @@ func ParseColumns(s *Schema, mappings []Mapping) ([]Column, error) {
 	return columns, errors.Join(faults...)
 }
 
-// resolve gives the type at the end of a path.
-func (s *Schema) resolve(p Path) (*Type, error) {
+// resolve gives the type at the end of a path, and where each name stands in the tuple that holds it.
+func (s *Schema) resolve(p Path) (t *Type, positions []int, err error) {
 	root, names := p.split()
-	t := s.rootType(root)
-	if t == nil {
-		return nil, fmt.Errorf("the state has no %q (it has %s)", root, strings.Join(s.roots(), ", "))
+	if t = s.rootType(root); t == nil {
+		return nil, nil, fmt.Errorf("the state has no %q (it has %s)", root, strings.Join(s.roots(), ", "))
 	}
 	for _, name := range names {
-		next, err := t.member(name)
-		if err != nil {
-			return nil, err
+		positions = append(positions, t.position(name))
+		if t, err = t.member(name); err != nil {
+			return nil, nil, err
 		}
-		t = next
 	}
-	return t, nil
+	return t, positions, nil
 }
 
 func (s *Schema) roots() []string {

@@ -149,6 +149,14 @@ func (t *Type) member(name string) (*Type, error) {
 	return nil, fmt.Errorf("%s has no member %q (it has %s)", t.Kind, name, strings.Join(names, ", "))
 }
 
+// position is where a tuple holds the field of the given name; -1 for members that are found by name.
+func (t *Type) position(name string) int {
+	if t.Kind != Tuple {
+		return -1
+	}
+	return slices.IndexFunc(t.Fields, func(f Field) bool { return f.Name == name })
+}
+
 // opaque says whether some part of t is not decoded, so that a value may come out raw as a whole.
 func (t *Type) opaque() bool {
 	if t == nil {

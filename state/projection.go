@@ -38,7 +38,7 @@ func NewProjection(columns []Column) *Projection {
 		if *b == nil {
 			*b = &branch{path: Path(root), index: -1}
 		}
-		(*b).add(i, names)
+		(*b).add(i, names, c.positions)
 		(*b).strict = (*b).strict || c.whole
 	}
 	return p
@@ -68,21 +68,26 @@ func rootIndex(root string) int {
 	return rootValue
 }
 
-func (b *branch) add(column int, names []string) {
+// add takes in a column; positions are those of the names, or nil where only the names are known.
+func (b *branch) add(column int, names []string, positions []int) {
 	if len(names) == 0 {
 		b.columns = append(b.columns, column)
 		return
 	}
+	index := position(names[0])
+	if positions != nil {
+		index, positions = positions[0], positions[1:]
+	}
 	path := b.path + "." + Path(names[0])
 	for _, m := range b.members {
 		if m.path == path {
-			m.add(column, names[1:])
+			m.add(column, names[1:], positions)
 			return
 		}
 	}
-	m := &branch{path: path, quoted: appendQuoted(nil, names[0]), index: position(names[0])}
+	m := &branch{path: path, quoted: appendQuoted(nil, names[0]), index: index}
 	b.members = append(b.members, m)
-	m.add(column, names[1:])
+	m.add(column, names[1:], positions)
 }
 
 // position reads the name of a tuple's field; -1 for any other name.

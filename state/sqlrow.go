@@ -50,7 +50,7 @@ func (p *sqlPart) text(slot []byte) []byte {
 	return slot[:n]
 }
 
-// appendRow appends a row of type t: an array when its fields have no names, else an object in the order of its fields.
+// appendRow appends a row as an array: only nested rows have names, and a row looks the same wherever it stands.
 func (t *sqlType) appendRow(dst, b []byte, r *javaio.Reader) []byte {
 	header := (len(t.fields) + 63 + 8) / 64 * 8
 	fixed := header + 8*len(t.fields)
@@ -59,17 +59,10 @@ func (t *sqlType) appendRow(dst, b []byte, r *javaio.Reader) []byte {
 		return appendNull(dst)
 	}
 	p := sqlPart{b, len(b) - fixed, r}
-	brackets := "[]"
-	if t.names != nil {
-		brackets = "{}"
-	}
-	dst = append(dst, brackets[0])
+	dst = append(dst, '[')
 	for i, f := range t.fields {
 		if i > 0 {
 			dst = append(dst, ',')
-		}
-		if t.names != nil {
-			dst = append(dst, t.names[i]...)
 		}
 		bit := i + 8
 		if b[bit/8]&(1<<(bit%8)) != 0 {
@@ -80,7 +73,7 @@ func (t *sqlType) appendRow(dst, b []byte, r *javaio.Reader) []byte {
 			break
 		}
 	}
-	return append(dst, brackets[1])
+	return append(dst, ']')
 }
 
 // A sqlArray is an array that was checked to hold its elements.
@@ -231,7 +224,7 @@ func appendTimeOfDay(dst []byte, r *javaio.Reader, ms int32) []byte {
 		return appendNull(dst)
 	}
 	t := clock{ms / 3600_000, ms / 60_000 % 60, ms / 1000 % 60, ms % 1000 * 1e6}
-	return append(t.append(append(dst, '"')), '"')
+	return append(t.appendSQL(append(dst, '"'), false), '"')
 }
 
 // appendTimestamp appends ms since the epoch and nanoseconds of that ms, with a Z where the type has a time zone.
@@ -240,9 +233,34 @@ func (t *sqlType) appendTimestamp(dst []byte, r *javaio.Reader, ms int64, nanos 
 		r.Fail("%d nanoseconds of a millisecond", nanos)
 		return appendNull(dst)
 	}
-	dst = appendMillis(dst, ms, nanos)
-	if t.typ.Kind == DateTime {
-		dst = append(dst[:len(dst)-2], '"')
+	const perDay = secondsPerDay * 1000
+	day := floorDiv(ms, perDay)
+	left := int32(ms - day*perDay)
+	c := clock{left / 3600_000, left / 60_000 % 60, left / 1000 % 60, left%1000*1e6 + nanos}
+	zone := t.typ.Kind == Instant
+	dst = c.appendSQL(append(civil(day).append(append(dst, '"')), 'T'), zone)
+	if zone {
+		dst = append(dst, 'Z')
+	}
+	return append(dst, '"')
+}
+
+// appendSQL appends a time as Flink's SQL prints it: a fraction of three, six or nine digits, and no seconds where there
+// are none, unless the time has a zone.
+func (t clock) appendSQL(dst []byte, zone bool) []byte {
+	if t.second == 0 && t.nanos == 0 && !zone {
+		dst = appendPadded(dst, int64(t.hour), 2)
+		return appendPadded(append(dst, ':'), int64(t.minute), 2)
+	}
+	dst = clock{t.hour, t.minute, t.second, 0}.append(dst)
+	switch n := int64(t.nanos); {
+	case n == 0:
+	case n%1e6 == 0:
+		dst = appendPadded(append(dst, '.'), n/1e6, 3)
+	case n%1e3 == 0:
+		dst = appendPadded(append(dst, '.'), n/1e3, 6)
+	default:
+		dst = appendPadded(append(dst, '.'), n, 9)
 	}
 	return dst
 }

@@ -15,7 +15,6 @@ type sqlType struct {
 	scale     int
 	elem, key *sqlType   // of ARRAY, MAP and MULTISET
 	fields    []*sqlType // of ROW and STRUCTURED
-	names     [][]byte   // `"name":`, in the order of the fields
 }
 
 const logical = "org.apache.flink.table.types.logical."
@@ -76,7 +75,7 @@ func unknownSQL(class, why string) *sqlType {
 
 func (t *sqlType) addFields(o *javaobj.Object, list string, depth int) {
 	t.root = "ROW"
-	t.typ = Type{Kind: Object, Fields: []Field{}}
+	t.typ = Type{Kind: Tuple, Fields: []Field{}}
 	v, _ := o.Field(list)
 	fields, ok := javaobj.Elements(v)
 	if !ok {
@@ -87,7 +86,6 @@ func (t *sqlType) addFields(o *javaobj.Object, list string, depth int) {
 		fo, _ := f.(*javaobj.Object)
 		ft := parseSQLType(fo.Object("type"), depth+1)
 		t.fields = append(t.fields, ft)
-		t.names = append(t.names, append(appendQuoted(nil, fo.String("name")), ':'))
 		t.typ.Fields = append(t.typ.Fields, Field{fo.String("name"), &ft.typ})
 	}
 }
