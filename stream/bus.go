@@ -75,9 +75,11 @@ func (b *Bus) dial(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("nats %s: %w", redact(where), err)
 	}
-	if _, err := b.js.AccountInfo(ctx); err != nil {
+	account, err := b.js.AccountInfo(ctx)
+	if err != nil {
 		return fmt.Errorf("nats %s: JetStream: %w", redact(where), err)
 	}
+	b.log.Debug("connected to nats", "server", b.conn.ConnectedServerName(), "version", b.conn.ConnectedServerVersion(), "domain", account.Domain)
 	return nil
 }
 

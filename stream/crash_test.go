@@ -109,7 +109,7 @@ func commitLineOf(t *testing.T, w *Writer, partition int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.src.bus.js.PublishMsg(t.Context(), w.src.message(&w.epoch, partition, kindCommit, ^uint64(0), 0, line)); err != nil {
+	if _, err := w.src.bus.js.PublishMsg(t.Context(), w.src.message(&w.epoch, partition, kindCommit, 0, 0, line)); err != nil {
 		t.Fatal(err)
 	}
 }

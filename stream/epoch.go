@@ -68,9 +68,9 @@ type Epoch struct {
 
 	Source     string    `json:"source"`
 	Consumer   string    `json:"consumer"`
-	Chain      string    `json:"chain"`                // random, made with a full epoch and carried on by the deltas that follow it
+	Chain      string    `json:"chain"`                // random, made with the consumer's first epoch and carried on: a history that was lost, or may have been, is followed by another chain
 	Number     uint64    `json:"number"`               // 1, 2, 3, …, across chains
-	Start      uint64    `json:"start"`                // number of the full epoch that the chain starts with
+	Start      uint64    `json:"start"`                // number of the newest full epoch up to this one
 	Attempt    string    `json:"attempt"`              // random, one for each Begin
 	Previous   string    `json:"previous,omitempty"`   // attempt of the epoch before
 	Generation string    `json:"generation,omitempty"` // of the embedded server's store

@@ -109,13 +109,16 @@ func recordOf(line []byte, seq uint64) (Epoch, error) {
 	return e, e.check()
 }
 
-// message makes one. n numbers the messages of the attempt and partition, so that ids are unique and a repetition has the same one.
+// message makes one. n numbers the bodies of changes of the attempt and partition, so that ids are unique and a repetition has the same one.
 func (s *Source) message(e *Epoch, partition int, kind string, n, count uint64, body []byte) *nats.Msg {
-	number := strconv.FormatUint(e.Number, 10)
+	number, last := strconv.FormatUint(e.Number, 10), kind
+	if kind == kindChanges {
+		last = strconv.FormatUint(n, 10)
+	}
 	return &nats.Msg{
 		Subject: s.subject(e.Consumer, partition),
 		Header: nats.Header{
-			headerID:      {Token(e.Consumer) + "/" + number + "/" + e.Attempt + "/" + laneToken(partition) + "/" + kind[:1] + strconv.FormatUint(n, 10)},
+			headerID:      {Token(e.Consumer) + "/" + number + "/" + e.Attempt + "/" + laneToken(partition) + "/" + last},
 			headerType:    {contentType},
 			headerKind:    {kind},
 			headerEpoch:   {number},

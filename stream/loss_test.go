@@ -169,15 +169,46 @@ func TestDeletedBucketAndPurgedStream(t *testing.T) {
 	wantError(t, err, ErrResync)
 }
 
-// A sink that is ahead of all records has seen a history that was lost.
+// A sink that is ahead of all records has seen a history that was lost; it gets the one there is, from its newest full epoch on.
 func TestPositionAheadOfRecords(t *testing.T) {
 	s := newSource(t)
 	all := threeEpochs(t, s)
-	_, err := next(t, s, "accounts", all[0].Chain, 7)
+	got, err := next(t, s, "accounts", all[0].Chain, 7)
+	if err != nil || got.Attempt != all[0].Attempt {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if err := s.Trim(t.Context(), "accounts", 1); err != nil {
+		t.Fatal(err)
+	}
+	_, err = next(t, s, "accounts", all[0].Chain, 7)
 	wantError(t, err, ErrResync)
 	e := publish(t, publisher(t, s, "accounts"), fullEpoch(4, 2))
-	got, err := next(t, s, "accounts", all[0].Chain, 7)
+	got, err = next(t, s, "accounts", all[0].Chain, 7)
 	if err != nil || got.Attempt != e.Attempt {
+		t.Fatalf("%+v, %v", got, err)
+	}
+}
+
+// A full epoch that another sink asked for is an epoch like others to a sink that is up to date, and carries the chain on.
+func TestFullEpochCarriesTheChainOn(t *testing.T) {
+	s := newSource(t)
+	all := threeEpochs(t, s)
+	p := publisher(t, s, "accounts")
+	full := publish(t, p, fullEpoch(3, 2), row('r', 1, 2))
+	delta := publish(t, p, deltaEpoch(4, 2), row('u', 1, 2))
+	if full.Chain != all[0].Chain || full.Start != 4 || delta.Chain != all[0].Chain || delta.Start != 4 {
+		t.Fatalf("%+v, %+v", full, delta)
+	}
+	for after, want := range []uint64{4, 2, 3, 4, 5} {
+		got, err := next(t, s, "accounts", all[0].Chain, uint64(after))
+		if err != nil || got.Number != want {
+			t.Fatalf("after %d: %+v, %v", after, got, err)
+		}
+	}
+	if err := s.Trim(t.Context(), "accounts", 2); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := next(t, s, "accounts", all[0].Chain, 1); err != nil || got.Number != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 }

@@ -15,8 +15,9 @@ const longPoll = 2 * time.Second
 // errWait says that nothing new is published yet.
 var errWait = errors.New("nothing new")
 
-// Next waits for the epoch that follows position (chain, after): the record of after+1 of the same chain; or, when the newest epoch is of another chain or after is 0, the full
-// one that that chain starts with. It gives ErrResync when what is published can't be applied from here on: ask for a full epoch, wait, and call again.
+// Next waits for the epoch that follows position (chain, after). That is the one with number after+1 of the same chain. Where that one is gone or known to be
+// broken it is the newest full one behind the position; and where the position is of a history that was lost, or after is 0, the newest full one at all.
+// ErrResync says that there is none from which the newest epoch can be reached: ask for a full epoch, wait, and call again.
 func (s *Source) Next(ctx context.Context, consumer, chain string, after uint64) (Epoch, error) {
 	wake := make(chan *nats.Msg, 1)
 	if sub, err := s.bus.conn.ChanSubscribe(s.keySubject(Token(consumer)+".*"), wake); err == nil { // a hint only: it may be forbidden, or come before the record can be read
@@ -61,40 +62,41 @@ func (s *Source) poll(ctx context.Context, consumer, chain string, after uint64)
 		return Epoch{}, errWait
 	}
 	head, ok, err := s.record(ctx, consumer, all[len(all)-1])
+	known := ok && after > 0 && head.Chain == chain && head.Number >= after // the position is one of this history
 	switch {
 	case err != nil:
 		return Epoch{}, err
 	case !ok: // trimmed since it was listed
 		return Epoch{}, errWait
-	case after > 0 && head.Chain == chain && head.Number == after:
+	case known && head.Number == after:
 		return Epoch{}, errWait
-	case after > 0 && head.Chain == chain && head.Number == after+1 && !s.isBroken(head): // written since the first look
+	case known && head.Number == after+1 && !s.isBroken(head): // written since the first look
 		return head, nil
-	case after > 0 && head.Chain == chain:
+	case known && head.Start <= after:
 		return Epoch{}, fmt.Errorf("consumer %s, epoch %d of %d: %w", consumer, after+1, head.Number, ErrResync)
 	}
-	return s.chainStart(ctx, head, all)
+	return s.newestFull(ctx, head, all)
 }
 
-// chainStart gives the full epoch from which head can be reached, if all epochs between are still there.
-func (s *Source) chainStart(ctx context.Context, head Epoch, all []uint64) (Epoch, error) {
-	between := 0
+// newestFull gives the newest full epoch, if it and all epochs between it and head are still there.
+func (s *Source) newestFull(ctx context.Context, head Epoch, all []uint64) (Epoch, error) {
+	between := uint64(0)
 	for _, n := range all {
 		if n >= head.Start {
 			between++
 		}
 	}
-	start, ok := head, true
+	full, ok := head, true
 	if head.Start != head.Number {
 		var err error
-		if start, ok, err = s.record(ctx, head.Consumer, head.Start); err != nil {
+		if full, ok, err = s.record(ctx, head.Consumer, head.Start); err != nil {
 			return Epoch{}, err
 		}
 	}
-	if !ok || start.Chain != head.Chain || s.isBroken(start) || uint64(between) != head.Number-head.Start+1 {
+	if !ok || full.Chain != head.Chain || s.isBroken(full) || between != head.Number-head.Start+1 {
 		return Epoch{}, fmt.Errorf("consumer %s, full epoch %d below %d: %w", head.Consumer, head.Start, head.Number, ErrResync)
 	}
-	return start, nil
+	return full, nil
 }
 
 func (s *Source) isBroken(e Epoch) bool {

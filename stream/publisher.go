@@ -30,8 +30,8 @@ type Publisher struct {
 
 // Publisher opens the one writer of a consumer. An epoch whose publisher died between its first commit line and its record is completed first.
 func (s *Source) Publisher(ctx context.Context, consumer string) (*Publisher, error) {
-	if err := s.open(ctx); err != nil { // somebody may have deleted stream or buckets meanwhile
-		return nil, fmt.Errorf("source %s: %w", s.name, err)
+	if _, err := s.bus.Source(ctx, s.name); err != nil { // makes again what somebody has deleted meanwhile; names are all that ours holds
+		return nil, err
 	}
 	p := &Publisher{src: s, consumer: consumer}
 	if err := p.recover(ctx); err != nil {
@@ -84,7 +84,10 @@ func (p *Publisher) next(e Epoch) (Epoch, error) {
 	case e.Partitions <= 0:
 		return e, fmt.Errorf("epoch %s: %d partitions", e, e.Partitions)
 	case e.Full:
-		e.Base, e.Chain, e.Start = nil, newID(), e.Number
+		e.Base, e.Start = nil, e.Number
+		if !p.valid {
+			e.Chain = newID()
+		}
 	case !p.valid:
 		return e, fmt.Errorf("epoch %s: the first one must be full", e)
 	case e.Base == nil:

@@ -79,7 +79,7 @@ func (s *Source) publishCommits(ctx context.Context, e Epoch) error {
 		if err != nil {
 			return err
 		}
-		lines = append(lines, s.message(&e, i, kindCommit, ^uint64(0), 0, line))
+		lines = append(lines, s.message(&e, i, kindCommit, 0, 0, line))
 	}
 	return s.publishAll(ctx, lines)
 }
