@@ -24,36 +24,39 @@ type block struct {
 // parsing those before it again.
 type blocks struct {
 	mu    sync.Mutex
-	known map[int]position // by state
-	next  position         // where the block after the last known one starts
-	ended bool             // there is none
+	known []position // by state; zero: not found yet. No block lies there, since a stream starts with its head
+	next  position   // where the block after the last known one starts
+	ended bool       // there is none
 }
 
 func (b *blocks) find(state int) (at position, known, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if at, known = b.known[state]; known {
-		return at, true, false
+	if state < len(b.known) && b.known[state] != (position{}) {
+		return b.known[state], true, false
 	}
 	return b.next, false, b.ended
 }
 
-// record notes that a block starts at at, and says whether it is the first of its state.
+// record notes that a block starts at at, and says whether it is the only one of its state.
 func (b *blocks) record(at position, found block) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before, known := b.known[found.state]
-	switch {
-	case at != b.next || b.ended: // has been read before, or by another goroutine meanwhile
-		return !known || before == at
-	case found.state < 0:
-		b.ended = true
+	if found.state < 0 {
+		b.ended = b.ended || at == b.next
 		return true
-	case known:
-		return false
 	}
-	b.known[found.state], b.next = at, found.next
-	return true
+	for len(b.known) <= found.state {
+		b.known = append(b.known, position{})
+	}
+	switch b.known[found.state] {
+	case at:
+		return true
+	case position{}:
+		b.known[found.state], b.next = at, found.next
+		return true
+	}
+	return false
 }
 
 // blocksOf gives the index of a key group whose first block starts at first.
@@ -62,7 +65,7 @@ func (k *KeyGroups) blocksOf(keyGroup int, first position) *blocks {
 	defer k.mu.Unlock()
 	b := k.blocks[keyGroup]
 	if b == nil {
-		b = &blocks{known: map[int]position{}, next: first}
+		b = &blocks{next: first}
 		k.blocks[keyGroup] = b
 	}
 	return b

@@ -43,6 +43,7 @@ func (k *KeyGroups) readCanonicalBlock(ctx context.Context, s span, at position,
 		yield = nil
 	}
 	if more, err := c.entries(ctx, yield); err != nil || !more {
+		w.lend()
 		return block{state: id, stopped: true}, err
 	}
 	return block{state: id, next: w.position()}, nil

@@ -57,6 +57,7 @@ func (k *KeyGroups) readHeapBlock(ctx context.Context, s span, at position, want
 		err = fmt.Errorf("behind state %q, which has to be stepped over: %w", k.stateName(id), err)
 	}
 	if err != nil || !more {
+		h.w.lend()
 		return block{state: id, stopped: true}, err
 	}
 	next, err := h.end(ctx, zip)

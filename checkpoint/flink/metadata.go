@@ -83,13 +83,15 @@ const (
 	minOffsetHandle = 9
 )
 
+const maxPrepared = 1 << 12
+
 // list reads a count and as many items, each of at least minSize bytes.
 func list[T any](r *metadataReader, minSize int, item func() T) []T {
 	n := r.Count(minSize)
 	if n == 0 {
 		return nil
 	}
-	out := make([]T, 0, n)
+	out := make([]T, 0, min(n, maxPrepared)) // a T takes more room than its bytes: a false count must not be costly
 	for i := 0; i < n && r.Err() == nil; i++ {
 		out = append(out, item())
 	}

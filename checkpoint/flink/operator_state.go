@@ -142,6 +142,9 @@ func (s *OperatorState) entries(ctx context.Context, schema *state.Schema, yield
 		}
 		w := newWindow(s.source(off, end), s.file.Name())
 		more, err := read(ctx, w, schema, yield)
+		if err == nil && !more {
+			w.lend()
+		}
 		w.free()
 		if err != nil || !more {
 			return err

@@ -43,7 +43,10 @@ func newWindow(src source, name string) *window {
 	return w
 }
 
-// free gives the buffer back; nothing that next has shown may be used any more.
+// lend leaves the buffer to whoever holds the last record: a loop that was left early may go on using it.
+func (w *window) lend() { w.buf, w.start = nil, 0 }
+
+// free gives the buffer back; nothing that next has shown may be used any more, unless it was lent.
 func (w *window) free() {
 	if cap(w.buf) <= 4*maxPiece {
 		w.src = nil
