@@ -175,16 +175,19 @@ func TestEntriesStop(t *testing.T) {
 	defer k.Close()
 	for g := k.Range().First; g <= k.Range().Last; g++ {
 		var held Entry
+		first := ""
 		for e, err := range k.Entries(context.Background(), id, g) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			held = e
+			held, first = e, string(e.Key)+"\x00"+string(e.Value)+"\x01"
 			break
 		}
 		entryText(t, k, (id+1)%len(k.Meta().States), g) // into the same buffers, if they were given back
-		whole := entryText(t, k, id, g)
-		if first := string(held.Key) + "\x00" + string(held.Value); held.Key != nil && !strings.HasPrefix(whole, first) {
+		if now := string(held.Key) + "\x00" + string(held.Value) + "\x01"; first != "" && now != first {
+			t.Errorf("key group %d: %q has become %q", g, first, now)
+		}
+		if whole := entryText(t, k, id, g); !strings.HasPrefix(whole, first) {
 			t.Errorf("key group %d: starts with %q, then with %q", g, first, whole)
 		}
 	}
