@@ -73,8 +73,8 @@ func meaning(state string) string {
 		return "the text is longer than the column"
 	case "22003":
 		return "the number is out of the column's range"
-	case "22007", "22008":
-		return "the date or time is out of the column's range"
+	case "22007", "22008", "22009":
+		return "the date or time is out of the column's range, or no date or time at all"
 	case "22021", "22P05":
 		return "the text holds a character that PostgreSQL can't store (NUL, or bytes that are no UTF-8)"
 	case "22P02", "22P03", "22P04":

@@ -1,0 +1,119 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/sinks/postgres"
+	"github.com/statebridge/statebridge/stream"
+)
+
+// TestRefusedValues: what a column can't hold exactly stops the epoch, names the row and tells none of its values.
+func TestRefusedValues(t *testing.T) {
+	long := make([]byte, 3000)
+	for i := range long {
+		long[i] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[rand.IntN(62)]
+	}
+	exec(t, "CREATE SCHEMA refused", `CREATE TABLE refused.narrow (id text PRIMARY KEY, d numeric(10,2), s varchar(5), n text NOT NULL, at timestamptz, t3 timestamp(3), j jsonb)`)
+	s := open(t, postgres.Options{Schema: "refused"})
+	defer s.Close()
+	table := prepared(t, s, "narrow", stream.Column{Name: "id", Type: "string", Key: true}, stream.Column{Name: "d", Type: "decimal"}, stream.Column{Name: "s", Type: "string"},
+		stream.Column{Name: "n", Type: "string"}, stream.Column{Name: "at", Type: "instant"}, stream.Column{Name: "t3", Type: "datetime"}, stream.Column{Name: "j", Type: "json"})
+	put := func(member, value string) stream.Change {
+		m := map[string]string{"id": `"secret"`, "n": `"secret"`}
+		m[member] = value
+		var parts []string
+		for k, v := range m {
+			parts = append(parts, fmt.Sprintf("%q:%s", k, v))
+		}
+		return stream.Change{Op: 'c', Key: []byte(`{"id":` + m["id"] + `}`), After: []byte("{" + strings.Join(parts, ",") + "}"), Partition: 3, Seq: 41}
+	}
+	good := stream.Change{Op: 'c', Key: []byte(`{"id":"x"}`), After: []byte(`{"id":"x","n":"ok","d":"99999999.50","s":"éé é ","at":"2026-01-01T00:00:00.123456000Z","t3":"2026-01-01T00:00:00.120","j":[1]}`), Partition: 3, Seq: 40}
+	tests := map[string]struct {
+		change stream.Change
+		column string
+		reason string
+	}{
+		"digits":          {put("d", `"1.234"`), "d", "more digits"},
+		"exponent digits": {put("d", `"1E-3"`), "d", "more digits"},
+		"too big":         {put("d", `"123456789.00"`), "", "out of the column's range"}, // the server names no column for it
+		"no number":       {put("d", `"secret"`), "d", "can't be read"},
+		"too long":        {put("s", `"secret"`), "s", "longer than the column"},
+		"blanks":          {put("s", `"12345 "`), "s", "longer than the column"},
+		"null":            {put("n", `null`), "n", "NOT NULL"},
+		"nanoseconds":     {put("at", `"2026-01-01T00:00:00.123456789Z"`), "at", "more digits"},
+		"milliseconds":    {put("t3", `"2026-01-01T00:00:00.1234"`), "t3", "more digits"},
+		"year":            {put("at", `"+1000000000-12-31T23:59:59Z"`), "at", "out of the column's range"},
+		"NUL":             {put("s", `"\u0000"`), "s", "NUL"},
+		"NUL in jsonb":    {put("j", `{"secret":"\u0000"}`), "j", "NUL"},
+		"surrogate":       {put("s", `"\udc00"`), "s", "surrogate"},
+		"half pair jsonb": {put("j", `"\ud800"`), "j", "can't be read"},
+		"long key":        {put("id", `"`+string(long)+`"`), "", "too long for an index"},
+		"bytes":           {put("s", "\"\xff\""), "", "no UTF-8"},
+	}
+	for _, full := range []bool{true, false} { // copied straight into the table, and through staging
+		for name, test := range tests {
+			err := try(t, s, table, epoch(table, 1, full), good, test.change)
+			var refused *sinks.RowError
+			var permanent *sinks.PermanentError
+			if !errors.As(err, &refused) || !errors.As(err, &permanent) {
+				t.Errorf("%s, full %v: err = %v, want a permanent RowError", name, full, err)
+				continue
+			}
+			if refused.Partition != 3 || refused.Seq != 41 || test.column != "" && refused.Column != test.column {
+				t.Errorf("%s, full %v: place %+v, want column %q", name, full, refused, test.column)
+			}
+			if !strings.Contains(err.Error(), test.reason) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), string(long[:10])) {
+				t.Errorf("%s, full %v: %v, want %q", name, full, err, test.reason)
+			}
+		}
+	}
+	commit(t, s, table, epoch(table, 1, true), good)
+}
+
+// TestNumbersTooBig: the server's own limit, 131072 digits before the point.
+func TestNumbersTooBig(t *testing.T) {
+	exec(t, "CREATE SCHEMA big")
+	s := open(t, postgres.Options{Schema: "big"})
+	defer s.Close()
+	table := prepared(t, s, "big", id, stream.Column{Name: "d", Type: "decimal"})
+	put := func(d string) stream.Change {
+		return stream.Change{Op: 'c', Key: []byte(`{"id":1}`), After: []byte(`{"id":1,"d":"` + d + `"}`), Seq: 1}
+	}
+	commit(t, s, table, epoch(table, 1, true), put("9E+131071"))
+	var refused *sinks.RowError
+	for _, full := range []bool{true, false} {
+		if err := try(t, s, table, epoch(table, 2, full), put("1E+131072")); !errors.As(err, &refused) || refused.Column != "d" {
+			t.Errorf("full %v: %v", full, err)
+		}
+	}
+}
+
+// TestLongNames: PostgreSQL would cut them, and two could become one.
+func TestLongNames(t *testing.T) {
+	s := open(t, postgres.Options{})
+	defer s.Close()
+	name := strings.Repeat("é", 32)
+	err := s.Prepare(t.Context(), sinks.Table{Source: "s", Consumer: name, Columns: []stream.Column{id, {Name: name + "1", Type: "string"}, {Name: name + "2", Type: "string"}}})
+	var permanent *sinks.PermanentError
+	if !errors.As(err, &permanent) || strings.Count(err.Error(), "longer than the 63 bytes") != 3 {
+		t.Fatalf("err = %v", err)
+	}
+}
+
+func TestPasswordStaysOut(t *testing.T) {
+	for _, url := range []string{"postgres://u:hunter2@127.0.0.1:1/db?connect_timeout=1", "postgres://u:hunter2@127.0.0.1:notaport/db", "postgres://u:hunter2@%zz/db", "host=127.0.0.1 password=hunter2 port=x"} {
+		s, err := postgres.Open(t.Context(), url, postgres.Options{})
+		if err == nil {
+			_, err = s.Position(t.Context(), sinks.Table{})
+			s.Close()
+		}
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("err = %v", err)
+		}
+	}
+}
