@@ -110,6 +110,7 @@ func golden(t *testing.T, name, got string) {
 
 var fixtures = []string{
 	"customers-1.20", "compression-2.3", "serializers-1.20", "serializers-2.3", "windows-1.20", "ttl-2.3", "evolution-1.20", "maxpar720-2.3",
+	"sql-agg-append-1.20", "sql-agg-retract-2.3", "sql-join-left-2.3", "sql-session-2.3", "sql-topn-2.3",
 }
 
 // TestRealStreams reads streams that Flink wrote: each schema and each row is what the golden file has.

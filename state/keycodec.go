@@ -29,6 +29,12 @@ func init() {
 		return append(dst, 0), expect(`"GlobalWindow"`, string(json) == `"GlobalWindow"`)
 	}
 	timeWindowCodec.key = windowKey
+	avroStringCodec.key = func(dst, json []byte) ([]byte, error) {
+		s, err := unquote(json)
+		dst = binary.BigEndian.AppendUint32(dst, uint32(len(s)))
+		return append(dst, s...), err
+	}
+	dataViewCodec.key = voidCodec.key
 	bytesCodec.key, tuple0Codec.key = bytesKey, func(dst, json []byte) ([]byte, error) { return append(dst, 42), expect("[]", string(json) == "[]") }
 	temporalKeys()
 	decimalKeys()

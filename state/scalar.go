@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -39,7 +40,12 @@ func (s *scalar) Skip(r *javaio.Reader) {
 
 func (s *scalar) AppendJSON(dst []byte, r *javaio.Reader) []byte { return s.json(dst, r) }
 
-func (s *scalar) AppendKey(dst, json []byte) ([]byte, error) { return s.key(dst, json) }
+func (s *scalar) AppendKey(dst, json []byte) ([]byte, error) {
+	if s.key == nil {
+		return dst, fmt.Errorf("a value of type %s cannot be looked up", &s.typ)
+	}
+	return s.key(dst, json)
+}
 
 func (s *scalar) HashCode(json []byte) (int32, bool) {
 	if s.hash == nil {

@@ -30,6 +30,8 @@ var dataViewCodec = &scalar{typ: Type{Kind: Null, Nullable: true}, size: 0, widt
 // sqlDecimal makes the codec of a decimal: an int64, or an int32 length and two's complement.
 func sqlDecimal(precision, scale int) Codec {
 	c := &scalar{typ: Type{Kind: Decimal}, size: -1, width: -1}
+	t := &sqlType{root: "DECIMAL", typ: c.typ, precision: precision, scale: scale}
+	c.key = func(dst, json []byte) ([]byte, error) { return t.decimalKey(dst, json) }
 	if precision <= maxCompact {
 		c.width = 8
 		c.json = func(dst []byte, r *javaio.Reader) []byte {
@@ -47,26 +49,34 @@ func sqlDecimal(precision, scale int) Codec {
 // sqlTimestamp makes the codec of a timestamp: ms, and nanoseconds of the ms beyond a precision of 3.
 func sqlTimestamp(kind TypeKind, precision int) Codec {
 	t := &sqlType{typ: Type{Kind: kind}, precision: precision}
-	if precision <= 3 {
-		return &scalar{typ: t.typ, size: 8, width: 8, json: func(dst []byte, r *javaio.Reader) []byte {
-			return t.appendTimestamp(dst, r, r.Int64(), 0)
-		}}
+	c := &scalar{typ: t.typ, size: 8, width: 8, key: t.timestampKey}
+	if precision > 3 {
+		c.size, c.width = 12, 12
 	}
-	return &scalar{typ: t.typ, size: 12, width: 12, json: func(dst []byte, r *javaio.Reader) []byte {
-		ms, nanos := r.Int64(), r.Int32()
+	c.json = func(dst []byte, r *javaio.Reader) []byte {
+		ms, nanos := r.Int64(), int32(0)
+		if precision > 3 {
+			nanos = r.Int32()
+		}
 		return t.appendTimestamp(dst, r, ms, nanos)
-	}}
+	}
+	return c
 }
 
 // sqlDay makes the codec of a date or a time, which is an int32.
 func sqlDay(t *sqlType) Codec {
-	return fixed(t.typ.Kind, 4, func(dst []byte, r *javaio.Reader) []byte {
-		if v := r.Int32(); t.typ.Kind == Time {
+	c := fixed(t.typ.Kind, 4, func(dst []byte, r *javaio.Reader) []byte {
+		v := r.Int32()
+		if t.typ.Kind == Time {
 			return appendTimeOfDay(dst, r, v)
-		} else {
-			return append(civil(int64(v)).append(append(dst, '"')), '"')
 		}
+		return append(civil(int64(v)).append(append(dst, '"')), '"')
 	})
+	c.key = func(dst, json []byte) ([]byte, error) {
+		v, err := t.dayOrTime(json)
+		return binary.BigEndian.AppendUint32(dst, uint32(v)), err
+	}
+	return c
 }
 
 // A sqlListCodec reads a list with a mask of its nulls, the most significant bit first.

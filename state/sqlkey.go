@@ -98,56 +98,98 @@ func appendTextPart(row, slot, b []byte) []byte {
 }
 
 func (t *sqlType) encodeDecimal(row, slot, json []byte) ([]byte, error) {
-	v, scale, err := parseDecimal(json)
+	v, err := t.unscaled(json)
 	if err != nil {
 		return row, err
 	}
-	for ; int(scale) < t.scale; scale++ {
-		v.Mul(v, big.NewInt(10))
-	}
-	if int(scale) != t.scale {
-		return row, fmt.Errorf("no more than %d digits after the point are expected", t.scale)
-	}
 	if t.precision <= maxCompact {
-		if !v.IsInt64() {
-			return row, fmt.Errorf("no more than %d digits are expected", t.precision)
-		}
 		binary.LittleEndian.PutUint64(slot, uint64(v.Int64()))
 		return row, nil
 	}
 	b := twosComplement(v)
-	if len(b) > 16 {
-		return row, fmt.Errorf("no more than %d digits are expected", t.precision)
-	}
 	binary.LittleEndian.PutUint64(slot, uint64(len(row))<<32|uint64(len(b)))
 	row = append(row, b...)
 	return append(row, make([]byte, 16-len(b))...), nil
 }
 
+// unscaled reads a decimal and brings it to the scale of the type.
+func (t *sqlType) unscaled(json []byte) (*big.Int, error) {
+	v, scale, err := parseDecimal(json)
+	if err != nil {
+		return nil, err
+	}
+	if scale < -maxScale || int(scale) > t.scale {
+		return nil, fmt.Errorf("no more than %d digits after the point are expected", t.scale)
+	}
+	v.Mul(v, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.scale)-int64(scale)), nil))
+	if len(new(big.Int).Abs(v).String()) > t.precision {
+		return nil, fmt.Errorf("no more than %d digits are expected", t.precision)
+	}
+	return v, nil
+}
+
+// decimalKey writes a decimal that is no part of a row.
+func (t *sqlType) decimalKey(dst, json []byte) ([]byte, error) {
+	v, err := t.unscaled(json)
+	if err != nil {
+		return dst, err
+	}
+	if t.precision <= maxCompact {
+		return binary.BigEndian.AppendUint64(dst, uint64(v.Int64())), nil
+	}
+	b := twosComplement(v)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(b)))
+	return append(dst, b...), nil
+}
+
 func (t *sqlType) encodeTime(row, slot, json []byte) ([]byte, error) {
-	switch t.typ.Kind {
-	case Date:
-		v, err := parseTime(json, time.DateOnly, "2006-01-02")
-		binary.LittleEndian.PutUint32(slot, uint32(v.Unix()/secondsPerDay))
-		return row, err
-	case Time:
-		v, err := parseTime(json, "15:04:05.999999999", "15:04:05.999")
-		ms := v.Sub(v.Truncate(24 * time.Hour)).Milliseconds()
-		binary.LittleEndian.PutUint32(slot, uint32(ms))
+	if t.typ.Kind == Date || t.typ.Kind == Time {
+		v, err := t.dayOrTime(json)
+		binary.LittleEndian.PutUint32(slot, uint32(v))
 		return row, err
 	}
-	layout, example := "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999"
-	if t.typ.Kind == Instant {
-		layout, example = time.RFC3339Nano, example+"Z"
-	}
-	v, err := parseTime(json, layout, example)
-	ms, nanos := v.UnixMilli(), uint64(v.Nanosecond()%1e6)
+	ms, nanos, err := t.timestamp(json)
 	if t.precision <= 3 {
 		binary.LittleEndian.PutUint64(slot, uint64(ms))
 		return row, err
 	}
-	binary.LittleEndian.PutUint64(slot, uint64(len(row))<<32|nanos)
+	binary.LittleEndian.PutUint64(slot, uint64(len(row))<<32|uint64(nanos))
 	return binary.LittleEndian.AppendUint64(row, uint64(ms)), err
+}
+
+// dayOrTime reads a date as a day since 1970, or a time as ms of the day.
+func (t *sqlType) dayOrTime(json []byte) (int32, error) {
+	if t.typ.Kind == Date {
+		v, err := parseTime(json, time.DateOnly, "2006-01-02")
+		return int32(floorDiv(v.Unix(), secondsPerDay)), err
+	}
+	v, err := parseTime(json, "15:04:05.999999999", "15:04:05.999")
+	if err != nil {
+		v, err = parseTime(json, "15:04", "15:04:05.999")
+	}
+	return int32(v.Hour()*3600_000 + v.Minute()*60_000 + v.Second()*1000 + v.Nanosecond()/1e6), err
+}
+
+// timestamp reads ms since the epoch, and nanoseconds of that ms.
+func (t *sqlType) timestamp(json []byte) (ms int64, nanos int32, err error) {
+	const example = "2006-01-02T15:04:05.999"
+	var v time.Time
+	if t.typ.Kind == Instant {
+		v, err = parseTime(json, time.RFC3339Nano, example+"Z")
+	} else if v, err = parseTime(json, "2006-01-02T15:04:05.999999999", example); err != nil {
+		v, err = parseTime(json, "2006-01-02T15:04", example)
+	}
+	return v.UnixMilli(), int32(v.Nanosecond() % 1e6), err
+}
+
+// timestampKey writes a timestamp that is no part of a row.
+func (t *sqlType) timestampKey(dst, json []byte) ([]byte, error) {
+	ms, nanos, err := t.timestamp(json)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(ms))
+	if t.precision > 3 {
+		dst = binary.BigEndian.AppendUint32(dst, uint32(nanos))
+	}
+	return dst, err
 }
 
 // murmurWords is how Flink hashes a binary row: MurmurHash3 x86 32, seed 42, over whole words of four bytes.
