@@ -1,0 +1,312 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/sinks/redis"
+	"github.com/statebridge/statebridge/sinks/sinktest"
+	"github.com/statebridge/statebridge/stream"
+)
+
+var (
+	id    = stream.Column{Name: "id", Type: "string", Key: true}
+	other = stream.Column{Name: "other", Type: "string", Key: true}
+	value = stream.Column{Name: "value", Type: "string"}
+	more  = stream.Column{Name: "more", Type: "json"}
+)
+
+func prepared(t testing.TB, s sinks.Sink, consumer string, columns ...stream.Column) sinks.Table {
+	t.Helper()
+	table := sinks.Table{Source: "bank", Consumer: consumer, Columns: columns}
+	if err := s.Prepare(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func epoch(table sinks.Table, n uint64, full bool) stream.Epoch {
+	return stream.Epoch{Source: table.Source, Consumer: table.Consumer, Chain: "chain", Number: n, Full: full, Columns: table.Columns, Partitions: 1, Snapshot: stream.SnapshotRef{CheckpointID: int64(n)}}
+}
+
+func try(ctx context.Context, s sinks.Sink, table sinks.Table, to stream.Epoch, changes ...stream.Change) error {
+	from, err := s.Position(ctx, table)
+	if err != nil {
+		return err
+	}
+	tx, err := s.Begin(ctx, table, from, to)
+	if err != nil {
+		return err
+	}
+	if err = tx.Apply(ctx, changes); err == nil {
+		err = tx.Commit(ctx)
+	}
+	return errors.Join(err, tx.Rollback(ctx))
+}
+
+func put(key, after string) stream.Change {
+	return stream.Change{Op: 'u', Key: []byte(key), After: []byte(after)}
+}
+
+func TestTemplates(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	for template, want := range map[string]string{
+		"rows:{id}:{other}":         "",
+		"rows:{other}/{id}!":        "",
+		"rows:{id}":                 `key column "other" is missing`,
+		"rows:{id}{other}":          "side by side",
+		"rows:{id}:{other}:{id}":    `column "id" is named twice`,
+		"rows:{id}:{other}:{value}": `"value" is no key column`,
+		"rows:{id}:{other":          "a brace is not closed",
+		"{id}:{other}":              "text of its own",
+		"statebridge:{id}:{other}":  "text of its own",
+		"s{id}:{other}":             "text of its own",
+		"rows:{nope}:{id}:{other}":  `"nope" is no key column`,
+	} {
+		s := open(t, server.URL, redis.Options{Key: template})
+		err := s.Prepare(t.Context(), sinks.Table{Source: "s", Consumer: "c", Columns: []stream.Column{id, other, value}})
+		var permanent *sinks.PermanentError
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", template, err)
+		case want != "" && (!errors.As(err, &permanent) || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: err = %v, want %q", template, err, want)
+		}
+		s.Close()
+	}
+}
+
+// TestKeysStayApart: values that hold the template's own text.
+func TestKeysStayApart(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	s := open(t, server.URL, redis.Options{Key: "row*[x]:{id}:{other}."})
+	defer s.Close()
+	table := prepared(t, s, "c", id, other, value)
+	parts := []string{"", "a", ":", "a:b", "b", "%", "%3A", "a%3Ab", ".", "é"}
+	var changes []stream.Change
+	for _, a := range parts {
+		for _, b := range parts {
+			key := fmt.Sprintf(`{"id":%q,"other":%q}`, a, b)
+			changes = append(changes, put(key, strings.TrimSuffix(key, "}")+`,"value":"x"}`))
+		}
+	}
+	c := dial(t, server.Addr)
+	c.Set(t.Context(), "rowx:foreign:key.", "stays", 0) // matches the glob if it is not escaped
+	for range 2 {
+		if err := try(t.Context(), s, table, epoch(table, 1, true), changes...); err != nil {
+			t.Fatal(err)
+		}
+		if found := keys(t, c); len(found) != len(changes)+2 || !slices.Contains(found, "row*[x]:a%3Ab:b.") || !slices.Contains(found, "row*[x]:%25:é.") {
+			t.Fatalf("%d keys: %q", len(found), found)
+		}
+	}
+	if err := try(t.Context(), s, table, epoch(table, 2, true)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"rowx:foreign:key.", "statebridge:bank:c"}, keys(t, c)); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestEncodings(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	c := dial(t, server.Addr)
+	change := put(`{"id":"a\"b"}`, `{"id":"a\"b","value":"x\ny","more":null}`)
+
+	s := open(t, server.URL, redis.Options{Key: "j:{id}", Encoding: redis.JSON})
+	defer s.Close()
+	table := prepared(t, s, "json", id, value, more)
+	if err := try(t.Context(), s, table, epoch(table, 1, true), change); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Get(t.Context(), `j:a"b`).Result(); got != string(change.After) || err != nil {
+		t.Errorf("json: %q, %v", got, err)
+	}
+
+	s = open(t, server.URL, redis.Options{Key: "s:{id}", Encoding: redis.String})
+	defer s.Close()
+	if err := s.Prepare(t.Context(), sinks.Table{Consumer: "string", Columns: []stream.Column{id, value, more}}); err == nil || !strings.Contains(err.Error(), "exactly one column") {
+		t.Errorf("string of two columns: %v", err)
+	}
+	table = prepared(t, s, "string", id, value)
+	if err := try(t.Context(), s, table, epoch(table, 1, true), put(`{"id":"a"}`, `{"id":"a","value":"x\ny"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Get(t.Context(), "s:a").Result(); got != "x\ny" || err != nil {
+		t.Errorf("string: %q, %v", got, err)
+	}
+	var refused *sinks.RowError
+	if err := try(t.Context(), s, table, epoch(table, 2, false), put(`{"id":"a"}`, `{"id":"a","value":null}`)); !errors.As(err, &refused) || refused.Column != "value" {
+		t.Errorf("a null as string: %v", err)
+	}
+	if err := s.Prepare(t.Context(), sinks.Table{Consumer: "twin", Columns: []stream.Column{id, value}}); err == nil || !strings.Contains(err.Error(), "begins like that") {
+		t.Errorf("two consumers of one template: %v", err)
+	}
+}
+
+// TestReaderNeverSeesHalfARow: two columns always agree, none is stale, the key is never absent, and its TTL stays.
+func TestReaderNeverSeesHalfARow(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	s := open(t, server.URL, redis.Options{})
+	defer s.Close()
+	table := prepared(t, s, "c", id, value, more)
+	rows := []string{`{"id":"a","value":"1","more":1}`, `{"id":"a","value":"2","more":null}`, `{"id":"a","value":"3","more":3}`}
+	legal := []map[string]string{{"id": "a", "value": "1", "more": "1"}, {"id": "a", "value": "2"}, {"id": "a", "value": "3", "more": "3"}}
+	if err := try(t.Context(), s, table, epoch(table, 1, true), put(`{"id":"a"}`, rows[0])); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, server.Addr)
+	if err := c.Expire(t.Context(), "c:a", time.Hour).Err(); err != nil {
+		t.Fatal(err)
+	}
+	stop, stopped := context.WithCancel(t.Context())
+	var g errgroup.Group
+	g.Go(func() error {
+		for stop.Err() == nil {
+			got, err := c.HGetAll(t.Context(), "c:a").Result()
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(legal, func(m map[string]string) bool { return maps.Equal(m, got) }) {
+				return fmt.Errorf("a reader sees %v", got)
+			}
+		}
+		return nil
+	})
+	g.Go(func() error {
+		defer stopped()
+		for n := range uint64(300) {
+			if err := try(t.Context(), s, table, epoch(table, n+2, false), put(`{"id":"a"}`, rows[n%3])); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if ttl := c.TTL(t.Context(), "c:a").Val(); ttl < time.Minute {
+		t.Errorf("TTL = %v", ttl)
+	}
+}
+
+// TestZombieInMidBatch: a worker that was replaced in the middle of an epoch changes nothing more.
+func TestZombieInMidBatch(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	s, late := open(t, server.URL, redis.Options{}), open(t, server.URL, redis.Options{})
+	defer s.Close()
+	defer late.Close()
+	table := prepared(t, s, "c", id, value)
+	prepared(t, late, "c", id, value)
+	zombie, err := late.Begin(t.Context(), table, sinks.Position{}, epoch(table, 1, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := try(t.Context(), s, table, epoch(table, 1, true), put(`{"id":"a"}`, `{"id":"a","value":"new"}`)); err != nil {
+		t.Fatal(err)
+	}
+	err = zombie.Apply(t.Context(), []stream.Change{put(`{"id":"a"}`, `{"id":"a","value":"old"}`)})
+	if err == nil {
+		err = zombie.Commit(t.Context())
+	}
+	if !errors.Is(err, sinks.ErrFenced) {
+		t.Fatalf("err = %v, want %v", err, sinks.ErrFenced)
+	}
+	if got := dial(t, server.Addr).HGet(t.Context(), "c:a", "value").Val(); got != "new" {
+		t.Fatalf("value = %q", got)
+	}
+}
+
+// TestErrors: what the server may say, and whether a retry makes sense.
+func TestErrors(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	c := dial(t, server.Addr)
+	s := open(t, server.URL, redis.Options{})
+	defer s.Close()
+	table := prepared(t, s, "c", id, value)
+	row := put(`{"id":"a"}`, `{"id":"a","value":"`+strings.Repeat("x", 2000)+`"}`)
+	do := func(args ...any) {
+		t.Helper()
+		if err := c.Do(t.Context(), args...).Err(); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+	}
+	do("set", "c:b", "a string")
+	wrong := try(t.Context(), s, table, epoch(table, 1, false), put(`{"id":"b"}`, `{"id":"b","value":"x"}`))
+	var permanent *sinks.PermanentError
+	if !errors.As(wrong, &permanent) || !strings.Contains(wrong.Error(), "WRONGTYPE") {
+		t.Errorf("a key of another type: %v", wrong)
+	}
+	do("del", "c:b")
+	for name, fault := range map[string]struct{ before, after []any }{
+		"OOM":      {[]any{"config", "set", "maxmemory", "1"}, []any{"config", "set", "maxmemory", "0"}},
+		"READONLY": {[]any{"replicaof", "127.0.0.1", "1"}, []any{"replicaof", "no", "one"}},
+	} {
+		do(fault.before...)
+		err := try(t.Context(), s, table, epoch(table, 1, true), row)
+		if err == nil || errors.As(err, &permanent) {
+			t.Errorf("%s: err = %v, want one worth a retry", name, err)
+		}
+		do(fault.after...)
+	}
+	if at, err := s.Position(t.Context(), table); err != nil || at.Chain != "" {
+		t.Errorf("after failures: %+v, %v", at, err)
+	}
+	if err := try(t.Context(), s, table, epoch(table, 1, true), row); err != nil {
+		t.Fatal(err)
+	}
+	do("config", "set", "requirepass", "hunter2")
+	locked := open(t, server.URL, redis.Options{})
+	defer locked.Close()
+	if _, err := locked.Position(t.Context(), table); !errors.As(err, &permanent) {
+		t.Errorf("without a password: %v", err)
+	}
+}
+
+// TestServerKilled: an epoch goes on after the server has come back empty.
+func TestServerKilled(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	s := open(t, server.URL, redis.Options{})
+	defer s.Close()
+	table := prepared(t, s, "c", id, value)
+	row := put(`{"id":"a"}`, `{"id":"a","value":"x"}`)
+	if err := try(t.Context(), s, table, epoch(table, 1, true), row); err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	if err := try(t.Context(), s, table, epoch(table, 2, false), row); err == nil {
+		t.Fatal("committed to a dead server")
+	}
+	if err := server.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	at, err := s.Position(t.Context(), table)
+	if err != nil || at != (sinks.Position{}) {
+		t.Fatalf("position = %+v, %v", at, err)
+	}
+	if err := try(t.Context(), s, table, epoch(table, 1, true), row); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPasswordStaysOut(t *testing.T) {
+	for _, url := range []string{"redis://u:hunter2@127.0.0.1:1", "redis://u:hunter2@127.0.0.1:port", "http://u:hunter2@x", "redis://u:hunter2@%zz", "redis://u:hunter2@127.0.0.1:1/notanumber"} {
+		s, err := redis.Open(t.Context(), url, redis.Options{})
+		if err == nil {
+			_, err = s.Position(t.Context(), sinks.Table{})
+		}
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("err = %v", err)
+		}
+	}
+}
