@@ -1,0 +1,37 @@
+package redis_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/statebridge/statebridge/sinks/redis"
+	"github.com/statebridge/statebridge/sinks/sinktest"
+)
+
+const benchRows = 100_000
+
+// BenchmarkUpsert compares the sink with a plain pipeline of HSET for the same rows.
+func BenchmarkUpsert(b *testing.B) {
+	server := sinktest.StartRedis(b)
+	b.Run("sink", func(b *testing.B) {
+		s := open(b, server.URL, redis.Options{})
+		defer s.Close()
+		sinktest.Bench(b, s, benchRows)
+	})
+	b.Run("pipeline", func(b *testing.B) {
+		c := dial(b, server.Addr)
+		for b.Loop() {
+			pipe := c.Pipeline()
+			for i := range benchRows {
+				id, name, city, balance, visits, active := sinktest.BenchRow(i, 1)
+				pipe.HSet(b.Context(), "hand:"+strconv.FormatInt(id, 10), "id", id, "name", name, "city", city, "balance", balance, "visits", visits, "active", active)
+				if pipe.Len() == 1000 {
+					if _, err := pipe.Exec(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		}
+		sinktest.Rate(b, benchRows)
+	})
+}
