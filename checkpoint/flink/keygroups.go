@@ -3,6 +3,7 @@ package flink
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -57,8 +58,7 @@ func OpenKeyGroups(ctx context.Context, h *KeyGroupsHandle, open Opener, o state
 		k.canonical, err = k.looksCanonical(ctx)
 	}
 	if err != nil {
-		f.Close()
-		return nil, err
+		return nil, errors.Join(err, f.Close())
 	}
 	return k, nil
 }

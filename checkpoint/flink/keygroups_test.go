@@ -285,18 +285,19 @@ func TestStreamFlipped(t *testing.T) {
 }
 
 // scan reads all of one key group from other bytes than k's own.
-func scan(k *KeyGroups, b []byte, g int) (text string, err error) {
+func scan(k *KeyGroups, b []byte, g int) (string, error) {
+	var text strings.Builder
 	other := &KeyGroups{file: storage.NewInline("flipped", b), handle: k.handle, meta: k.meta, maxParallelism: k.maxParallelism, canonical: k.canonical,
 		starts: k.starts, blocks: map[int]*blocks{}}
 	for id := range k.meta.States {
 		for e, err := range other.Entries(context.Background(), id, g) {
 			if err != nil {
-				return text, err
+				return text.String(), err
 			}
-			text += string(e.Key) + "=" + string(e.Value) + ";"
+			text.WriteString(string(e.Key) + "=" + string(e.Value) + ";")
 		}
 	}
-	return text, nil
+	return text.String(), nil
 }
 
 // TestOldHandles: handles of before Flink 1.13 do not say what their streams are.

@@ -3,6 +3,7 @@ package flink
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -43,8 +44,7 @@ func OpenOperatorState(ctx context.Context, h *OperatorHandle, open Opener, o st
 	}
 	s.file = f
 	if err := s.readHead(ctx, o); err != nil {
-		f.Close()
-		return nil, err
+		return nil, errors.Join(err, f.Close())
 	}
 	return s, nil
 }

@@ -127,14 +127,14 @@ func TestEntriesInAnyOrder(t *testing.T) {
 
 func entryText(t *testing.T, k *KeyGroups, id, g int) string {
 	t.Helper()
-	text := ""
+	var text strings.Builder
 	for e, err := range k.Entries(context.Background(), id, g) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text += string(e.Key) + "\x00" + string(e.Value) + "\x01"
+		text.WriteString(string(e.Key) + "\x00" + string(e.Value) + "\x01")
 	}
-	return text
+	return text.String()
 }
 
 // TestEntriesAtOnce reads the states of the same key groups from several goroutines.

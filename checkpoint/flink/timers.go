@@ -3,6 +3,7 @@ package flink
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -46,8 +47,7 @@ func OpenTimers(ctx context.Context, h *KeyGroupsHandle, open Opener, o state.Op
 	t := &Timers{file: f, handle: h, o: o, maxParallelism: maxParallelism, starts: slices.Clone(h.Offsets)}
 	slices.Sort(t.starts)
 	if err := t.findServices(ctx); err != nil {
-		f.Close()
-		return nil, err
+		return nil, errors.Join(err, f.Close())
 	}
 	return t, nil
 }
