@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
+	"github.com/statebridge/statebridge/checkpoint/rocksdb/sst"
 	"github.com/statebridge/statebridge/fault"
 )
 
@@ -14,8 +15,8 @@ type Cursor struct {
 	cover   cover
 	pending bool // the merger already stands at the next key
 	begun   bool
-	key     []byte
-	value   []byte
+	key     []byte // of the entry before, or of the row when it is folded
+	folded  bool   // the row is made of merged operands
 	merged  operands
 }
 
@@ -31,10 +32,23 @@ func (db *DB) Cursor(ctx context.Context, family string, lower, upper []byte) (*
 }
 
 // Key gives the row's key, valid until the next Next.
-func (c *Cursor) Key() []byte { return c.key }
+func (c *Cursor) Key() []byte {
+	if c.folded || c.m.root == nil {
+		return c.key
+	}
+	return c.m.root.it.User()
+}
 
 // Value gives the row's value, valid until the next Next.
-func (c *Cursor) Value() []byte { return c.value }
+func (c *Cursor) Value() []byte {
+	switch {
+	case c.folded:
+		return c.merged.out
+	case c.m.root == nil:
+		return nil
+	}
+	return c.m.root.it.Value()
+}
 
 // Err gives the fault that ended the walk, or nil at its natural end.
 func (c *Cursor) Err() error { return c.m.err }
@@ -47,14 +61,14 @@ func (c *Cursor) Close() error {
 
 // Next moves to the next row.
 func (c *Cursor) Next() bool {
+	c.folded = false
 	for c.newKey() {
-		top := c.m.root
-		if c.hidden(top) {
+		it := c.m.root.it
+		if len(c.cover.spans) > 0 && c.hidden(it) {
 			continue
 		}
-		switch ikey.Kind(top.trailer) {
+		switch ikey.Kind(it.Trailer()) {
 		case ikey.Value:
-			c.value = top.it.Value()
 			return true
 		case ikey.Merge:
 			return c.merge()
@@ -63,53 +77,61 @@ func (c *Cursor) Next() bool {
 	return false
 }
 
-// newKey moves to the newest entry of the next key and keeps the key.
+// newKey moves to the newest entry of the next key.
 func (c *Cursor) newKey() bool {
-	for c.pending || c.m.next() {
-		c.pending = false
-		user := c.m.root.user
-		order := 1
-		if c.begun && !c.m.fresh {
-			order = bytes.Compare(user, c.key)
-		}
-		if order > 0 {
+	for c.advance() {
+		if c.m.fresh || !c.begun {
 			c.begun = true
-			c.key = append(c.key[:0], user...)
 			return true
 		}
-		if order < 0 {
+		user := c.m.root.it.User()
+		if order := bytes.Compare(user, c.key); order > 0 {
+			return true
+		} else if order < 0 {
 			return c.m.fail(fault.Corrupt(c.m.root.ref.table.Name(), -1, "key %x stands behind %x", user, c.key))
 		}
 	}
 	return false
 }
 
-// hidden tells whether a range tombstone deletes the entry that r stands at.
-func (c *Cursor) hidden(r *run) bool {
-	return len(c.cover.spans) > 0 && c.cover.seq(r.user) > r.trailer>>8
+// advance keeps the present key and moves the merger, unless it has moved already.
+func (c *Cursor) advance() bool {
+	if c.pending {
+		c.pending = false
+		return true
+	}
+	if c.m.root != nil {
+		c.key = append(c.key[:0], c.m.root.it.User()...)
+	}
+	return c.m.next()
 }
+
+// hidden tells whether a range tombstone deletes the entry.
+func (c *Cursor) hidden(it *sst.Iter) bool { return c.cover.seq(it.User()) > it.Trailer()>>8 }
 
 // merge gathers the operands of the present key down to its base, if there is one.
 func (c *Cursor) merge() bool {
+	c.key = append(c.key[:0], c.m.root.it.User()...)
 	c.merged.reset()
 	c.merged.add(c.m.root.it.Value())
 	for c.m.next() {
-		top := c.m.root
-		if !bytes.Equal(top.user, c.key) {
+		it := c.m.root.it
+		if !bytes.Equal(it.User(), c.key) {
 			c.pending = true
 			break
 		}
-		if c.hidden(top) {
+		if c.hidden(it) {
 			break
 		}
-		kind := ikey.Kind(top.trailer)
+		kind := ikey.Kind(it.Trailer())
 		if kind == ikey.Merge || kind == ikey.Value {
-			c.merged.add(top.it.Value())
+			c.merged.add(it.Value())
 		}
 		if kind != ikey.Merge {
 			break
 		}
 	}
-	c.value = c.merged.fold()
+	c.merged.fold()
+	c.folded = true
 	return c.m.err == nil
 }

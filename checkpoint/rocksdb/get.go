@@ -110,11 +110,7 @@ func (db *DB) lookupFile(ctx context.Context, f FileMeta, key []byte, h *History
 		return err
 	}
 	defer db.tables.release(r)
-	for _, t := range cut(r.table.Tombstones(), f) {
-		if t.Seq > h.Tombstone && bytes.Compare(t.Start, key) <= 0 && bytes.Compare(key, t.End) < 0 {
-			h.Tombstone = t.Seq
-		}
-	}
+	h.Tombstone = max(h.Tombstone, above(r.spans, key))
 	if may, err := r.table.MayContain(ctx, key); err != nil || !may {
 		return err
 	}

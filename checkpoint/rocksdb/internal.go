@@ -25,16 +25,16 @@ func (db *DB) InternalCursor(ctx context.Context, files []FileMeta, lower, upper
 func (c *InternalCursor) Next() bool { return c.m.next() }
 
 // Key gives the user key, valid until the next Next.
-func (c *InternalCursor) Key() []byte { return c.m.root.user }
+func (c *InternalCursor) Key() []byte { return c.m.root.it.User() }
 
 // Value gives the value, or the operand of a merge, valid until the next Next.
 func (c *InternalCursor) Value() []byte { return c.m.root.it.Value() }
 
 // Seq gives the sequence number.
-func (c *InternalCursor) Seq() uint64 { return c.m.root.trailer >> 8 }
+func (c *InternalCursor) Seq() uint64 { return c.m.root.it.Trailer() >> 8 }
 
 // Kind gives what the entry does: ikey.Value, Delete, SingleDelete or Merge.
-func (c *InternalCursor) Kind() ikey.Kind { return ikey.Kind(c.m.root.trailer) }
+func (c *InternalCursor) Kind() ikey.Kind { return ikey.Kind(c.m.root.it.Trailer()) }
 
 // Err gives the fault that ended the walk, or nil at its natural end.
 func (c *InternalCursor) Err() error { return c.m.err }
@@ -54,7 +54,7 @@ func (db *DB) Tombstones(ctx context.Context, files []FileMeta) ([]Tombstone, er
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range cut(r.table.Tombstones(), f) {
+		for _, t := range r.spans {
 			all = append(all, Tombstone{Start: bytes.Clone(t.Start), End: bytes.Clone(t.End), Seq: t.Seq})
 		}
 		db.tables.release(r)

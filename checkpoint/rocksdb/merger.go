@@ -14,6 +14,7 @@ type merger struct {
 	cover        *cover // nil: nobody asks
 	heap         []*run
 	root         *run // heap[0] once begun; nil at the end or after a fault
+	child        int  // index of the better child of the root; 0: not known
 	started      bool
 	fresh        bool // the user key is certainly another than that of the entry before, and above it
 	err          error
@@ -49,20 +50,38 @@ func (m *merger) next() bool {
 	switch {
 	case r == nil: // not begun, or at the end
 		m.start()
-	case !r.next():
-		m.fresh = false
-		m.dropRoot()
-	case len(m.heap) == 1:
-		m.fresh = r.fresh
+	case r.it.Next():
+		m.fresh = r.it.Fresh()
+		m.sink(r)
 	default:
-		m.down(0)
-		m.root = m.heap[0]
-		m.fresh = r.fresh && m.root == r
+		m.fresh = false
+		if r.nextFile() {
+			m.sink(r)
+		} else {
+			m.dropRoot()
+		}
 	}
 	if m.root == nil {
 		return false
 	}
-	return m.upper == nil || bytes.Compare(m.root.user, m.upper) < 0
+	return m.upper == nil || bytes.Compare(m.root.it.User(), m.upper) < 0
+}
+
+// sink lets the root, which has moved, find its place. Mostly it stays: the better of its children is known.
+func (m *merger) sink(r *run) {
+	if len(m.heap) == 1 {
+		return
+	}
+	if m.child == 0 {
+		if m.child = 1; len(m.heap) > 2 && m.heap[2].less(m.heap[1]) {
+			m.child = 2
+		}
+	}
+	if c := m.child; m.heap[c].less(r) {
+		m.heap[0], m.heap[c] = m.heap[c], r
+		m.down(c)
+		m.root, m.child, m.fresh = m.heap[0], 0, false
+	}
 }
 
 // start moves every run to its first entry.
@@ -73,7 +92,7 @@ func (m *merger) start() {
 	m.started = true
 	var live []*run
 	for _, r := range m.heap {
-		if m.err == nil && r.next() {
+		if m.err == nil && r.nextFile() {
 			live = append(live, r)
 		} else {
 			r.close()
@@ -88,7 +107,7 @@ func (m *merger) start() {
 
 // choose takes the heap's root, if there is any and nothing has failed.
 func (m *merger) choose() {
-	m.root = nil
+	m.root, m.child = nil, 0
 	if m.err == nil && len(m.heap) > 0 {
 		m.root = m.heap[0]
 	}

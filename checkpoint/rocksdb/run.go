@@ -17,10 +17,7 @@ type run struct {
 	file  FileMeta   // the open one
 	ref   *tableRef
 	it    *sst.Iter // from the pool; nil before the first table
-
-	user    []byte
-	trailer uint64
-	fresh   bool // the user key is certainly another than that of the run's entry before
+	some  bool      // the open table has given an entry
 }
 
 // runs sorts files into as few runs as their order in the MANIFEST shows, leaving out what lies outside of [lower, upper).
@@ -49,25 +46,14 @@ func (f FileMeta) overlaps(lower, upper []byte) bool {
 	return upper == nil || bytes.Compare(f.SmallestUser(), upper) < 0
 }
 
-// next moves to the next entry; false at the end or at a fault, which goes to the merger.
-func (r *run) next() bool {
-	if it := r.it; it != nil && it.Next() {
-		r.user, r.trailer, r.fresh = it.User(), it.Trailer(), it.Fresh()
-		return true
-	}
-	r.fresh = false
-	return r.nextFile()
-}
-
-// nextFile moves to the first entry of the next table that has one.
+// nextFile moves to the first entry of the next table that has one; false at the end or at a fault, which goes to the merger.
 func (r *run) nextFile() bool {
 	for r.finish() && len(r.files) > 0 {
 		if !r.openNext() {
 			return false
 		}
-		if r.first() {
-			r.user, r.trailer = r.it.User(), r.it.Trailer()
-			return r.inside(bytes.Compare(r.user, r.file.SmallestUser()) >= 0)
+		if r.some = r.first(); r.some {
+			return r.inside(bytes.Compare(r.it.User(), r.file.SmallestUser()) >= 0)
 		}
 	}
 	return false
@@ -89,12 +75,12 @@ func (r *run) openNext() bool {
 	if err != nil {
 		return m.fail(err)
 	}
-	r.ref, r.user = ref, nil
+	r.ref, r.some = ref, false
 	if r.it == nil {
 		r.it = iters.Get().(*sst.Iter)
 	}
 	if m.cover != nil {
-		m.cover.add(cut(ref.table.Tombstones(), r.file))
+		m.cover.add(ref.spans)
 	}
 	if err := r.it.Reset(m.ctx, ref.table, m.ahead); err != nil {
 		return m.fail(err)
@@ -111,7 +97,7 @@ func (r *run) finish() bool {
 		return r.m.fail(err)
 	}
 	high, _ := r.file.LargestUser()
-	ok := r.user == nil || r.inside(bytes.Compare(r.user, high) <= 0)
+	ok := !r.some || r.inside(bytes.Compare(r.it.User(), high) <= 0)
 	r.m.db.tables.release(r.ref)
 	r.ref = nil
 	return ok
@@ -120,7 +106,7 @@ func (r *run) finish() bool {
 // inside reports a table whose entries are not those that the MANIFEST tells of: another file under its name.
 func (r *run) inside(ok bool) bool {
 	if !ok {
-		r.m.fail(fault.Corrupt(r.ref.table.Name(), -1, "%s has key %x, outside of its bounds in the MANIFEST", r.file.Name(), r.user))
+		r.m.fail(fault.Corrupt(r.ref.table.Name(), -1, "%s has key %x, outside of its bounds in the MANIFEST", r.file.Name(), r.it.User()))
 	}
 	return ok
 }
@@ -142,6 +128,6 @@ var iters = sync.Pool{New: func() any { return new(sst.Iter) }}
 
 // less orders runs by the entries they stand at.
 func (r *run) less(o *run) bool {
-	c := bytes.Compare(r.user, o.user)
-	return c < 0 || c == 0 && r.trailer > o.trailer
+	c := bytes.Compare(r.it.User(), o.it.User())
+	return c < 0 || c == 0 && r.it.Trailer() > o.it.Trailer()
 }

@@ -25,6 +25,7 @@ type tableRef struct {
 	idle   *list.Element
 	ready  chan struct{} // closed once table or err stands
 	table  *sst.Table
+	spans  []Tombstone // its range tombstones, cut at the file's bounds, disjoint and ascending
 	err    error
 }
 
@@ -38,8 +39,12 @@ func (t *tables) acquire(ctx context.Context, m FileMeta) (*tableRef, error) {
 		r, opener := t.join(m.Number)
 		if opener {
 			table, err := t.open(ctx, m)
+			var spans []Tombstone
+			if err == nil {
+				spans = fragment(cut(table.Tombstones(), m))
+			}
 			t.mu.Lock()
-			r.table, r.err = table, err
+			r.table, r.spans, r.err = table, spans, err
 			t.mu.Unlock()
 			close(r.ready)
 		}

@@ -58,6 +58,20 @@ func (c *cover) seq(user []byte) uint64 {
 	return 0
 }
 
+// above gives the sequence number of the tombstone above a key, 0 for none; spans are disjoint and ascending.
+func above(spans []Tombstone, key []byte) uint64 {
+	i, _ := slices.BinarySearchFunc(spans, key, func(t Tombstone, key []byte) int {
+		if bytes.Compare(t.End, key) <= 0 {
+			return -1
+		}
+		return 1
+	})
+	if i < len(spans) && bytes.Compare(spans[i].Start, key) <= 0 {
+		return spans[i].Seq
+	}
+	return 0
+}
+
 // fragment makes disjoint tombstones of overlapping ones; the newest counts.
 func fragment(list []Tombstone) []Tombstone {
 	slices.SortFunc(list, func(a, b Tombstone) int { return bytes.Compare(a.Start, b.Start) })

@@ -89,6 +89,7 @@ type entries struct {
 	next  int // offset of the next entry
 	key   []byte
 	value []byte
+	fresh bool // the user key is another than that of the entry before (after stepInternal)
 	err   error
 }
 
@@ -114,16 +115,16 @@ func (e *entries) step() bool {
 	return true
 }
 
-// stepInternal is step for internal keys. It checks that user keys ascend, from block to block too, as long as the key is
-// kept; a comparison of one byte mostly does. fresh tells whether the user key is another than before.
-func (e *entries) stepInternal() (ok, fresh bool) {
+// stepInternal is step for internal keys, of which it gives the trailer. It checks that user keys ascend, from block to block
+// too as long as the key is kept; a comparison of one byte mostly does.
+func (e *entries) stepInternal() (trailer uint64, ok bool) {
 	p := e.entries[e.next:]
 	var shared, unshared, value, size int
 	switch {
 	case len(p) >= 3 && p[0]|p[1]|p[2] < 0x80:
 		shared, unshared, value, size = int(p[0]), int(p[1]), int(p[2]), 3
 	case len(p) == 0 || e.err != nil:
-		return false, false
+		return 0, false
 	default:
 		h := slowHead(p, 3)
 		shared, unshared, value, size = h.shared, h.unshared, h.value, h.size
@@ -134,14 +135,17 @@ func (e *entries) stepInternal() (ok, fresh bool) {
 	}
 	suffix := p[size:keyEnd]
 	if unshared > ikey.TrailerSize && shared+ikey.TrailerSize < len(e.key) && suffix[0] > e.key[shared] {
-		fresh = true
-	} else if fresh, ok = e.ascends(shared, suffix); !ok {
+		e.fresh = true
+	} else if e.fresh, ok = e.ascends(shared, suffix); !ok {
 		return e.malformed("key out of order")
 	}
 	e.key = append(e.key[:shared], suffix...)
 	e.value = p[keyEnd : keyEnd+value]
 	e.next += keyEnd + value
-	return true, fresh
+	if unshared >= ikey.TrailerSize { // what was just written is slow to read
+		return binary.LittleEndian.Uint64(suffix[unshared-ikey.TrailerSize:]), true
+	}
+	return binary.LittleEndian.Uint64(e.key[len(e.key)-ikey.TrailerSize:]), true
 }
 
 // ascends compares the user key that is made of shared bytes and a suffix with the one before.
@@ -154,11 +158,11 @@ func (e *entries) ascends(shared int, suffix []byte) (fresh, ok bool) {
 	return c > 0, c >= 0
 }
 
-func (e *entries) malformed(what string) (ok, fresh bool) {
+func (e *entries) malformed(what string) (trailer uint64, ok bool) {
 	if e.err == nil {
 		e.err = e.corrupt("%s at byte %d of the block", what, e.next)
 	}
-	return false, false
+	return 0, false
 }
 
 // follow goes on with another block, keeping the key for comparison with the block's first.

@@ -48,7 +48,7 @@ func FuzzBlock(f *testing.F) {
 		for e.step() {
 		}
 		e.reset(blk)
-		for ok, _ := e.stepInternal(); ok; ok, _ = e.stepInternal() {
+		for _, ok := e.stepInternal(); ok; _, ok = e.stepInternal() {
 		}
 		e.reset(blk)
 		e.seek(func(k []byte) bool { return bytes.Compare(k, key) < 0 })

@@ -3,7 +3,6 @@ package sst
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -25,9 +24,7 @@ type Iter struct {
 	buf       []byte // an uncompressed block
 	data      entries
 
-	user    []byte
 	trailer uint64
-	fresh   bool
 	err     error
 }
 
@@ -63,7 +60,7 @@ func usual(buf []byte) []byte {
 }
 
 // User gives the user key.
-func (i *Iter) User() []byte { return i.user }
+func (i *Iter) User() []byte { return ikey.User(i.data.key) }
 
 // Trailer gives sequence number and kind as ikey.Trailer packs them.
 func (i *Iter) Trailer() uint64 { return i.trailer }
@@ -75,15 +72,19 @@ func (i *Iter) Value() []byte { return i.data.value }
 func (i *Iter) Err() error { return i.err }
 
 // Fresh tells, after Next, whether the user key is another than that of the entry before.
-func (i *Iter) Fresh() bool { return i.fresh }
+func (i *Iter) Fresh() bool { return i.data.fresh }
+
+const readable = 1<<ikey.Delete | 1<<ikey.Value | 1<<ikey.Merge | 1<<ikey.SingleDelete
 
 // Next moves to the next entry, from Reset to the first.
 func (i *Iter) Next() bool {
 	for {
-		ok, fresh := i.data.stepInternal()
-		if ok {
-			i.fresh = fresh
-			return i.entry()
+		if trailer, ok := i.data.stepInternal(); ok {
+			i.trailer = trailer
+			if kind := trailer & 0xff; kind > 31 || readable>>kind&1 == 0 || i.t.replaceSeq {
+				return i.special(ikey.Kind(kind))
+			}
+			return true
 		}
 		if !i.nextBlock() || !i.loadData() {
 			return false
@@ -102,27 +103,15 @@ func (i *Iter) Seek(user []byte) bool {
 	below := func(key []byte) bool {
 		return len(key) >= ikey.TrailerSize && bytes.Compare(ikey.User(key), user) < 0
 	}
-	if i.data.seek(below) {
-		i.fresh = true
-		return i.entry()
+	if !i.data.seek(below) {
+		return i.Next()
 	}
-	return i.Next()
-}
-
-const readable = 1<<ikey.Delete | 1<<ikey.Value | 1<<ikey.Merge | 1<<ikey.SingleDelete
-
-// entry takes the present entry's key apart.
-func (i *Iter) entry() bool {
-	n := len(i.data.key) - ikey.TrailerSize
-	if n < 0 {
-		i.err = i.data.corrupt("internal key of %d bytes", n+ikey.TrailerSize)
-		return false
+	_, seq, kind, ok := ikey.Split(i.data.key)
+	if !ok {
+		return !i.failed(i.data.corrupt("internal key of %d bytes", len(i.data.key)))
 	}
-	i.user, i.trailer = i.data.key[:n], binary.LittleEndian.Uint64(i.data.key[n:])
-	if kind := i.trailer & 0xff; kind > 31 || readable>>kind&1 == 0 || i.t.replaceSeq {
-		return i.special(ikey.Kind(kind))
-	}
-	return true
+	i.trailer, i.data.fresh = ikey.Trailer(seq, kind), true
+	return i.special(kind)
 }
 
 // special handles what an entry seldom is: of an ingested file, or of a kind that needs more or cannot be read.

@@ -41,7 +41,7 @@ func (w *window) bytes(ctx context.Context, t *Table, off int64, n, ahead int, l
 	if at := off - w.off; at >= 0 && at+int64(n) <= int64(len(w.buf)) {
 		return w.buf[at : at+int64(n)], nil
 	}
-	if off == w.off+int64(len(w.buf)) && len(w.buf) > 0 || w.size > 0 && off >= w.off && off <= w.off+int64(len(w.buf)) {
+	if len(w.buf) > 0 && off >= w.off && off <= w.off+int64(len(w.buf)) {
 		w.size = min(max(2*w.size, firstWindow), ahead)
 	} else {
 		w.size = min(n, ahead) // the first of a run: it may stay alone

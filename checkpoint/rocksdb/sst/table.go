@@ -125,6 +125,9 @@ func (t *Table) readMeta(ctx context.Context) error {
 func (t *Table) readProperties(ctx context.Context) error {
 	h, ok := t.meta["rocksdb.properties"]
 	if !ok {
+		h, ok = t.meta["rocksdb.stats"] // its name long ago
+	}
+	if !ok {
 		return fault.Corrupt(t.name, int64(t.footer.metaindex.offset), "table without properties")
 	}
 	b, err := t.load(ctx, h)
