@@ -44,18 +44,19 @@ func (b *batch) add(key string, size int, single bool, args ...any) {
 }
 
 // send runs the calls and checks the reply of each. It says how many of the keys had been there.
-func (b *batch) send(ctx context.Context, client redis.UniversalClient, guardKey, guard, seen string) (there int64, err error) {
+// guard is the key that the header's token is checked in, "" for none; seen that of the set, likewise.
+func (b *batch) send(ctx context.Context, client redis.UniversalClient, header []any, guard, seen string) (there int64, err error) {
 	pipe := client.Pipeline()
 	replies := make([]*redis.Cmd, 0, len(b.calls))
 	for _, c := range b.calls {
-		words := make([]any, 0, 5+len(c.keys)+len(c.args))
+		words := make([]any, 0, 4+len(c.keys)+len(header)+len(c.args))
 		words = append(words, "evalsha", rowsScript.Hash())
 		if guard != "" {
-			words = append(words, strconv.Itoa(len(c.keys)+1), guardKey)
+			words = append(words, strconv.Itoa(len(c.keys)+1), guard)
 		} else {
 			words = append(words, strconv.Itoa(len(c.keys)))
 		}
-		words = append(append(append(words, c.keys...), guard), c.args...)
+		words = append(append(append(words, c.keys...), header...), c.args...)
 		replies = append(replies, pipe.Do(ctx, words...))
 	}
 	if seen != "" {

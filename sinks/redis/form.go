@@ -2,6 +2,7 @@ package redis
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/statebridge/statebridge/sinks/row"
@@ -45,37 +46,59 @@ func (x *transaction) bare(values [][]byte) (args []any, column string, err erro
 	return nil, "", errNull
 }
 
-// fields are those of a hash. A full epoch replaces the hash; otherwise the fields that are null now, or no column any more, are removed.
+// fields are the values of a hash, and which of its fields have none.
 func (x *transaction) fields(values [][]byte) (args []any, column string, err error) {
-	args = make([]any, 0, 3+2*len(values)+len(x.keys.gone))
-	args = append(args, "f", "")
-	var nulls int
+	args = append(make([]any, 0, 2+len(values)), "h")
+	mask := x.mask(values)
+	if mask != "" {
+		args = append(args[:0], "n", mask)
+	}
 	for i, v := range values {
 		if v == nil {
-			nulls++
 			continue
 		}
 		text, err := field(x.table.Columns[i].Type, v)
 		if err != nil {
-			return nil, x.names[i], err
+			return nil, x.table.Columns[i].Name, err
 		}
-		args = append(args, x.names[i], text)
-	}
-	args[1] = strconv.Itoa(len(args) - 2)
-	if x.to.Full {
-		return args, "", nil
-	}
-	args[0] = "h"
-	args = append(args, strconv.Itoa(nulls+len(x.keys.gone)))
-	for i, v := range values {
-		if v == nil {
-			args = append(args, x.names[i])
-		}
-	}
-	for _, name := range x.keys.gone {
-		args = append(args, name)
+		args = append(args, text)
 	}
 	return args, "", nil
+}
+
+// mask has '0' for each null and '1' for the rest; "" when no value is null.
+func (x *transaction) mask(values [][]byte) string {
+	if !slices.ContainsFunc(values, func(v []byte) bool { return v == nil }) {
+		return ""
+	}
+	mask := make([]byte, len(values))
+	for i, v := range values {
+		mask[i] = '1'
+		if v == nil {
+			mask[i] = '0'
+		}
+	}
+	return string(mask)
+}
+
+// header is what the rows script is told once a call.
+func (x *transaction) header() []any {
+	guard, mode := "", ""
+	if x.single {
+		guard = x.token
+	}
+	if x.to.Full {
+		mode = "f"
+	}
+	header := []any{guard, mode, strconv.Itoa(len(x.table.Columns))}
+	for _, c := range x.table.Columns {
+		header = append(header, c.Name)
+	}
+	header = append(header, strconv.Itoa(len(x.keys.gone)))
+	for _, name := range x.keys.gone {
+		header = append(header, name)
+	}
+	return header
 }
 
 // field is a value as a field of a hash: what nests stays JSON, texts are bare.

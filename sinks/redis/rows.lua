@@ -1,39 +1,66 @@
--- Changes rows. KEYS: the position, where there is a guard, then a key for each row. ARGV: guard (token of the writer, or '' for none),
+-- Changes rows. KEYS: the position, where there is a guard, then a key for each row. ARGV:
+--   guard                   token of the writer, or '' for none
+--   'f' or ''               whether the rows replace whatever is there (a full epoch)
+--   n field …               the fields of a hash
+--   m field …               fields that no row has any more
 -- then for each row
---   'd'                                       delete
---   's' value                                 a string
---   'h' n field value … m field …             a hash: n fields and values to set, then m fields to remove
---   'f' n field value …                       a hash that replaces whatever is there
--- Returns how many of the keys were there before; it is counted for 's' and 'f' only.
-local key, at, there = 1, 2, 0
+--   'd'                     delete
+--   's' value               a string
+--   'h' value …             a hash, a value for each field
+--   'n' mask value …        a hash with nulls: mask has '1' for a field that has a value, '0' for one to remove
+-- Returns how many of the keys were there before, if rows replace.
+local key, there = 1, 0
 if ARGV[1] ~= '' then
   if redis.call('HGET', KEYS[1], 'writer') ~= ARGV[1] then
     return redis.error_reply('FENCED another writer has begun')
   end
   key = 2
 end
+local replace, n = ARGV[2] == 'f', tonumber(ARGV[3])
+local set = {}
+for c = 1, n do
+  set[2 * c] = ARGV[3 + c]
+end
+local m, gone = tonumber(ARGV[4 + n]), 4 + n
+local at = gone + m + 1
 for i = key, #KEYS do
   local op = ARGV[at]
+  at = at + 1
   if op == 'd' then
     redis.call('DEL', KEYS[i])
-    at = at + 1
-  elseif op == 's' then
-    there = there + redis.call('EXISTS', KEYS[i])
-    redis.call('SET', KEYS[i], ARGV[at + 1], 'KEEPTTL')
-    at = at + 2
   else
-    local n = tonumber(ARGV[at + 1])
-    if op == 'f' then
+    if replace then
       there = there + redis.call('DEL', KEYS[i])
     end
-    redis.call('HSET', KEYS[i], unpack(ARGV, at + 2, at + 1 + n))
-    at = at + 2 + n
-    if op == 'h' then
-      local m = tonumber(ARGV[at])
-      if m > 0 then
-        redis.call('HDEL', KEYS[i], unpack(ARGV, at + 1, at + m))
+    if op == 's' then
+      redis.call('SET', KEYS[i], ARGV[at], 'KEEPTTL')
+      at = at + 1
+    elseif op == 'h' then
+      set[1] = KEYS[i]
+      for c = 1, n do
+        set[2 * c + 1] = ARGV[at + c - 1]
       end
-      at = at + 1 + m
+      redis.call('HSET', unpack(set))
+      at = at + n
+    else
+      local mask, some, none = ARGV[at], {KEYS[i]}, {KEYS[i]}
+      at = at + 1
+      for c = 1, n do
+        if string.byte(mask, c) == 49 then
+          some[#some + 1] = set[2 * c]
+          some[#some + 1] = ARGV[at]
+          at = at + 1
+        else
+          none[#none + 1] = set[2 * c]
+        end
+      end
+      redis.call('HSET', unpack(some))
+      if not replace then
+        redis.call('HDEL', unpack(none))
+      end
+    end
+    if m > 0 and op ~= 's' and not replace then
+      redis.call('HDEL', KEYS[i], unpack(ARGV, gone + 1, gone + m))
     end
   end
 end

@@ -61,11 +61,7 @@ func (x *transaction) sweep(ctx context.Context) error {
 			if err != nil || left.empty() {
 				return err
 			}
-			guard := ""
-			if x.single {
-				guard = x.token
-			}
-			_, err = left.send(ctx, x.client, positionKey(x.table), guard, "")
+			_, err = left.send(ctx, x.client, x.head, x.guard, "")
 			return err
 		})
 	})

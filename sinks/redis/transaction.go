@@ -26,11 +26,12 @@ type transaction struct {
 	to     stream.Epoch
 	token  string // of the writer
 	single bool   // a server, not a cluster
+	guard  string // key that each call checks the token in; "" in a cluster
+	head   []any
 	seen   string // key of the set of keys of a full epoch; "" when no row can be left over
 
 	all, key *row.Scanner
-	keyed    []int    // where the key columns stand among all
-	names    []string // of all columns, as fields
+	keyed    []int // where the key columns stand among all
 	part     [][]byte
 	next     *batch
 	way      chan sent // of the batch on its way; nil when there is none
@@ -59,8 +60,10 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 		sink: s, client: client, table: t, keys: keys, to: to, token: rand.Text(), single: !cluster,
 		all: row.NewScanner(t.Columns), key: row.NewScanner(sqltable.Keys(t.Columns)), next: newBatch(),
 	}
+	if x.head = x.header(); x.single {
+		x.guard = positionKey(t)
+	}
 	for i, c := range t.Columns {
-		x.names = append(x.names, c.Name)
 		if c.Key {
 			x.keyed, x.part = append(x.keyed, i), append(x.part, nil)
 		}
@@ -121,12 +124,9 @@ func (x *transaction) send(ctx context.Context) error {
 	if err := x.wait(); err != nil || x.next.empty() {
 		return err
 	}
-	b, guard, way := x.next, "", make(chan sent, 1)
-	if x.single {
-		guard = x.token
-	}
+	b, way := x.next, make(chan sent, 1)
 	go func() {
-		there, err := b.send(ctx, x.client, positionKey(x.table), guard, x.seen)
+		there, err := b.send(ctx, x.client, x.head, x.guard, x.seen)
 		way <- sent{there: there, err: err}
 	}()
 	x.next, x.way = newBatch(), way
