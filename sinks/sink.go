@@ -32,7 +32,8 @@ type Sink interface {
 	Prepare(ctx context.Context, t Table) error
 	// Position reads where the target stands: zero but for Revision when it has no rows of ours, be it for the first time or because they were lost.
 	Position(ctx context.Context, t Table) (Position, error)
-	// Begin starts to move the target from the position it was seen at to an epoch; ErrFenced when it stands elsewhere.
+	// Begin starts to move the target from the position it was seen at to an epoch; ErrFenced when it stands elsewhere, or
+	// has lost the rows that an epoch which is not full builds on.
 	// A full epoch replaces all rows. An epoch that is not full and gets no changes just moves the position. The table has been prepared.
 	Begin(ctx context.Context, t Table, from Position, to stream.Epoch) (Transaction, error)
 	Close() error
@@ -48,8 +49,8 @@ type Transaction interface {
 	Rollback(ctx context.Context) error
 }
 
-// ErrFenced says that the target moved since its position was read: another worker is, or was, at work.
-var ErrFenced = errors.New("the target has moved: another worker wrote to it")
+// ErrFenced says that the target is no longer as it was when its position was read: another worker wrote to it, or its rows were lost.
+var ErrFenced = errors.New("the target has moved since its position was read")
 
 // PermanentError is one that a retry can't mend.
 type PermanentError struct{ Err error }

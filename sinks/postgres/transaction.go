@@ -85,13 +85,17 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 	}
 	x.encoders = encoders(have, x.table.Columns)
 	x.statements = write(x.sink.name(x.table), x.encoders, sqltable.Gone(written, x.table.Columns))
-	if x.to.Full {
-		x.rows = 0
-		var filled bool
-		err = x.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+x.sink.name(x.table)+`)`).Scan(&filled)
-		x.direct = !filled
+	var filled bool
+	if err := x.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+x.sink.name(x.table)+`)`).Scan(&filled); err != nil {
+		return err
 	}
-	if err == nil && !x.direct {
+	switch {
+	case x.to.Full:
+		x.rows, x.direct = 0, !filled
+	case x.rows > 0 && !filled:
+		return sinks.ErrFenced // emptied since
+	}
+	if !x.direct {
 		_, err = x.tx.Exec(ctx, x.statements.stage)
 	}
 	return err

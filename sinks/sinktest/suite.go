@@ -148,7 +148,11 @@ func testFastForward(t *testing.T, target Target) {
 func testLost(t *testing.T, target Target) {
 	b := open(t, target, account...)
 	b.apply(true, put('r', `{"id":"a"}`, `{"id":"a","balance":1}`))
+	to := b.next(false)
 	b.Wipe(t, b.table)
+	if err := b.try(to, put('c', `{"id":"z"}`, `{"id":"z","balance":1}`)); err == nil {
+		t.Fatal("a delta is applied to a target that lost its rows")
+	}
 	if at := b.locate(); at.Chain != "" || at.Epoch != 0 {
 		t.Fatalf("a wiped target stands at %+v", at)
 	}

@@ -55,6 +55,14 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 	if revision != from.Revision {
 		return sinks.ErrFenced
 	}
+	var filled bool
+	err = x.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+sqltable.Quote(x.table.Consumer)+")").Scan(&filled)
+	if err != nil {
+		return err
+	}
+	if !x.to.Full && x.rows > 0 && !filled {
+		return sinks.ErrFenced // emptied since
+	}
 	if x.to.Full {
 		x.rows = 0
 		if _, err := x.tx.ExecContext(ctx, "DELETE FROM "+sqltable.Quote(x.table.Consumer)); err != nil {
