@@ -387,8 +387,8 @@ func TestChangedColumnsRewriteTheRows(t *testing.T) {
 func TestRunFollows(t *testing.T) {
 	r, m := newRig(t, fixture.Heap, feed.Consumer{Name: "seen", Operator: "users-op", State: "seen"}), &mirror{}
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- r.feed().Run(ctx) }()
+	f, done := r.feed(), make(chan error)
+	go func() { done <- f.Run(ctx) }()
 	for n := 1; n <= 4; n++ {
 		r.arrive(n)
 		m.follow(r, r.await(n))

@@ -116,13 +116,15 @@ func writeTables(ctx context.Context, tables []*checkpoint.Table, groups *checkp
 	if err != nil {
 		return err
 	}
+	bar := newProgress("rows exported")
+	defer bar.Done()
 	for _, t := range tables {
 		write := lines(t, w)
 		if typed {
 			write = projected(t, w)
 		}
-		if err := eachRow(ctx, t, groups, write); err != nil {
-			return err
+		if err := eachRow(ctx, t, groups, counted(write, bar)); err != nil {
+			return err // and no Close: what is cut short must not look whole
 		}
 	}
 	return w.Close()
