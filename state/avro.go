@@ -147,7 +147,7 @@ func (c *avroItems) AppendJSON(dst []byte, r *javaio.Reader) []byte {
 			if len(dst) > start {
 				dst = append(dst, ',')
 			}
-			if dst = c.elem.AppendJSON(dst, r); r.Err() != nil {
+			if dst = c.elem.AppendJSON(dst, r); full(dst, r) {
 				break
 			}
 		}
@@ -161,7 +161,7 @@ func (c *avroItems) appendMap(dst []byte, r *javaio.Reader) []byte {
 		for range n {
 			dst = avroStringCodec.json(dst, r)
 			b.key(dst)
-			if dst = b.value(c.elem.AppendJSON(dst, r)); r.Err() != nil {
+			if dst = b.value(c.elem.AppendJSON(dst, r)); full(dst, r) {
 				break
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -95,7 +96,7 @@ func (p *avroParser) object(t *avroType, namespace string) (Codec, error) {
 	case "enum":
 		return p.define(name, avroEnum(name, t.Symbols)), nil
 	case "fixed":
-		if t.Size < 0 {
+		if t.Size < 0 || t.Size > math.MaxInt32 {
 			return nil, fmt.Errorf("fixed type of size %d", t.Size)
 		}
 		return p.define(name, avroFixed(t.Size)), nil

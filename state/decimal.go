@@ -42,7 +42,7 @@ func skipBigDec(r *javaio.Reader) {
 }
 
 func appendBigInt(dst []byte, r *javaio.Reader) []byte {
-	b := readBigInt(r)
+	b := checkBig(r, readBigInt(r))
 	if b == nil {
 		return appendNull(dst)
 	}
@@ -50,7 +50,7 @@ func appendBigInt(dst []byte, r *javaio.Reader) []byte {
 }
 
 func appendBigDec(dst []byte, r *javaio.Reader) []byte {
-	b := readBigInt(r)
+	b := checkBig(r, readBigInt(r))
 	if b == nil {
 		return appendNull(dst)
 	}
@@ -63,6 +63,18 @@ func appendTwosComplement(dst, b []byte) []byte {
 		return strconv.AppendInt(dst, smallBig(b), 10)
 	}
 	return bigOf(b).Append(dst, 10)
+}
+
+// maxBig bounds the bytes of a number: to print one takes more than linear time.
+const maxBig = 1 << 17
+
+// checkBig faults on a number that is too long.
+func checkBig(r *javaio.Reader, b []byte) []byte {
+	if len(b) > maxBig {
+		r.Unsupported("a number of %d bytes", len(b))
+		return nil
+	}
+	return b
 }
 
 func smallBig(b []byte) int64 {

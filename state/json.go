@@ -5,7 +5,20 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/statebridge/statebridge/state/javaio"
 )
+
+// maxJSON bounds the text of one value: the names of fields make it longer than the bytes that it is read from.
+const maxJSON = 1 << 30
+
+// full says that a value of many elements need not be read on: a fault stands, or it grew too long, which becomes one.
+func full(dst []byte, r *javaio.Reader) bool {
+	if len(dst) > maxJSON {
+		r.Unsupported("a value longer than %d bytes of JSON", maxJSON)
+	}
+	return r.Err() != nil
+}
 
 const hexDigits = "0123456789abcdef"
 

@@ -3,106 +3,116 @@ package state
 // The data of Kryo collections, maps and arrays. Kryo 5 counts from one, keeping 0 for null, and writes the class of the
 // elements once when they are all of one.
 
-func readKryoList(k *kryoReader, dst []byte, _ *kryoType) []byte {
+// A kryoElements says how many elements follow, and how each is written.
+type kryoElements struct {
+	n     int
+	same  *kryoType // the class of all; nil when each has its own before it
+	bare  bool      // all are of class same, and have no mark
+	nulls bool      // elements of class same may be null
+	none  bool      // all are null, and take no bytes
+}
+
+// element reads the next element, and gives its class, nil for null.
+func (k *kryoReader) element(dst []byte, e *kryoElements) []byte {
+	switch {
+	case e.none:
+		return appendNull(dst)
+	case e.bare:
+		return e.same.read(k, dst, e.same)
+	case e.same != nil:
+		return k.object(dst, e.same, e.nulls)
+	}
+	return k.classAndObject(dst)
+}
+
+// array reads the elements into an array.
+func (k *kryoReader) array(dst []byte, e kryoElements) []byte {
 	dst = append(dst, '[')
-	first := true
-	dst = k.elements(dst, false, func(dst []byte, read func([]byte) []byte) []byte {
-		if !first {
+	for i := range e.n {
+		if i > 0 {
 			dst = append(dst, ',')
 		}
-		first = false
-		return read(dst)
-	})
+		if dst = k.element(dst, &e); full(dst, k.Reader) {
+			break
+		}
+	}
 	return append(dst, ']')
+}
+
+func readKryoList(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	return k.array(dst, k.collection(false))
+}
+
+// readKryoQueue reads a PriorityQueue, in the order of its array.
+func readKryoQueue(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	return k.array(dst, k.collection(true))
 }
 
 func readKryoSet(k *kryoReader, dst []byte, _ *kryoType) []byte    { return k.set(dst, false) }
 func readKryoSorted(k *kryoReader, dst []byte, _ *kryoType) []byte { return k.set(dst, true) }
 
 func (k *kryoReader) set(dst []byte, comparator bool) []byte {
+	e := k.collection(comparator)
 	b := newBag(dst)
-	dst = k.elements(dst, comparator, func(dst []byte, read func([]byte) []byte) []byte {
-		dst = read(dst)
+	for range e.n {
+		dst = k.element(dst, &e)
 		b.key(dst)
-		return b.value(dst)
-	})
+		if dst = b.value(dst); full(dst, k.Reader) {
+			break
+		}
+	}
 	return b.finish(dst, setShape)
 }
 
-// readKryoQueue reads a PriorityQueue, in the order of its array.
-func readKryoQueue(k *kryoReader, dst []byte, _ *kryoType) []byte {
-	dst = append(dst, '[')
-	start := len(dst)
-	dst = k.elements(dst, true, func(dst []byte, read func([]byte) []byte) []byte {
-		if len(dst) > start {
-			dst = append(dst, ',')
-		}
-		return read(dst)
-	})
-	return append(dst, ']')
-}
-
-// elements reads the size, the comparator where there is one, and calls each for every element with what reads it.
-func (k *kryoReader) elements(dst []byte, comparator bool, each func(dst []byte, read func([]byte) []byte) []byte) []byte {
+// collection reads what stands before the elements: their number, and the comparator of a sorted collection.
+func (k *kryoReader) collection(comparator bool) kryoElements {
 	if k.codec.version.little {
-		return k.flaggedElements(dst, comparator, each)
+		return k.flaggedCollection(comparator)
 	}
 	if comparator {
 		k.comparator()
 	}
-	for range k.count(k.varint()) {
-		if dst = each(dst, k.classAndObject); k.Err() != nil {
-			break
-		}
-	}
-	return dst
+	return kryoElements{n: k.count(k.varint())}
 }
 
-func (k *kryoReader) flaggedElements(dst []byte, comparator bool, each func(dst []byte, read func([]byte) []byte) []byte) []byte {
+// flaggedCollection reads the head of a collection in Kryo 5: the flag says that all elements are of one class, which follows.
+func (k *kryoReader) flaggedCollection(comparator bool) kryoElements {
 	flags := k.Rest()
 	n := k.flaggedVarint() - 1
 	if comparator && n >= 0 {
 		k.comparator()
 	}
 	if n <= 0 || k.Err() != nil {
-		return dst
+		return kryoElements{}
 	}
-	read := k.classAndObject
-	if flags[0]&0x80 != 0 {
-		read, n = k.sameClass(n)
+	if flags[0]&0x80 == 0 {
+		return kryoElements{n: k.count(n)}
 	}
-	for range n {
-		if k.Err() != nil {
-			break
-		}
-		if dst = each(dst, read); k.Err() != nil {
-			break
-		}
+	e := kryoElements{same: k.class()}
+	if e.same == nil {
+		return k.allNull(n)
 	}
-	return dst
-}
-
-// sameClass reads the class of all n elements and gives what reads one.
-func (k *kryoReader) sameClass(n int) (read func([]byte) []byte, count int) {
-	t := k.class()
-	if t == nil { // all are null and take no bytes
-		if n > maxNulls {
-			k.Unsupported("a collection of %d nulls", n)
-			return appendNull, 0
-		}
-		return appendNull, n
-	}
-	nulls := k.Bool()
-	return func(dst []byte) []byte { return k.object(dst, t, nulls) }, k.count(n)
+	e.nulls = k.Bool()
+	e.n = k.count(n)
+	return e
 }
 
 // maxNulls bounds what a few bytes can claim.
 const maxNulls = 1 << 16
 
+func (k *kryoReader) allNull(n int) kryoElements {
+	if k.Err() == nil && n > maxNulls {
+		k.Unsupported("a collection of %d nulls", n)
+	}
+	if k.Err() != nil {
+		return kryoElements{}
+	}
+	return kryoElements{n: n, none: true}
+}
+
 // comparator reads the comparator of a sorted collection, whose order JSON does not keep.
 func (k *kryoReader) comparator() {
-	at := len(k.scratch)
-	skipping := k.skipping
+	at, skipping := len(k.scratch), k.skipping
 	k.skipping = true
 	k.scratch = k.classAndObject(k.scratch)[:at]
 	k.skipping = skipping
@@ -112,31 +122,32 @@ func readKryoMap(k *kryoReader, dst []byte, _ *kryoType) []byte       { return k
 func readKryoSortedMap(k *kryoReader, dst []byte, _ *kryoType) []byte { return k.mapping(dst, true) }
 
 func (k *kryoReader) mapping(dst []byte, comparator bool) []byte {
-	n := 0
-	switch little := k.codec.version.little; {
-	case little:
-		n = k.varint() - 1
-		if comparator && n >= 0 {
-			k.comparator()
-		}
-	case comparator:
-		k.comparator()
-		fallthrough
-	default:
-		n = k.varint()
-	}
 	b, strings := newBag(dst), true
-	for range k.count(max(n, 0)) {
+	for range k.mapSize(comparator) {
 		var t *kryoType
 		dst, t = k.value(dst)
 		b.key(dst)
 		strings = strings && t != nil && t.text
-		dst = k.classAndObject(dst)
-		if dst = b.value(dst); k.Err() != nil {
+		if dst = b.value(k.classAndObject(dst)); full(dst, k.Reader) {
 			break
 		}
 	}
 	return b.finish(dst, mapShape(strings))
+}
+
+// mapSize reads what stands before the entries: Kryo 2.24 has the comparator first, Kryo 5 the number.
+func (k *kryoReader) mapSize(comparator bool) int {
+	if !k.codec.version.little {
+		if comparator {
+			k.comparator()
+		}
+		return k.count(k.varint())
+	}
+	n := k.varint() - 1
+	if comparator && n >= 0 {
+		k.comparator()
+	}
+	return k.count(max(n, 0))
 }
 
 func readKryoEmptyList(_ *kryoReader, dst []byte, _ *kryoType) []byte { return append(dst, '[', ']') }
@@ -162,20 +173,7 @@ func readKryoAsList(k *kryoReader, dst []byte, t *kryoType) []byte {
 	}
 	n := k.varint()
 	k.class()
-	return k.array(dst, k.count(n), k.classAndObject)
-}
-
-func (k *kryoReader) array(dst []byte, n int, read func([]byte) []byte) []byte {
-	dst = append(dst, '[')
-	for i := range n {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if dst = read(dst); k.Err() != nil {
-			break
-		}
-	}
-	return append(dst, ']')
+	return k.array(dst, kryoElements{n: k.count(n)})
 }
 
 // length reads the length of an array; false for null.
@@ -201,17 +199,14 @@ func readKryoPrimitives(k *kryoReader, dst []byte, t *kryoType) []byte {
 	if !ok {
 		return appendNull(dst)
 	}
-	return k.array(dst, n, func(dst []byte) []byte { return t.elem.read(k, dst, t.elem) })
+	return k.array(dst, kryoElements{n: n, same: t.elem, bare: true})
 }
 
 // readKryoArray reads an array of objects: of a final class without their classes.
 func readKryoArray(k *kryoReader, dst []byte, t *kryoType) []byte {
 	n, ok := k.length()
-	switch {
-	case !ok:
+	if !ok {
 		return appendNull(dst)
-	case t.elem == nil:
-		return k.array(dst, n, k.classAndObject)
 	}
-	return k.array(dst, n, func(dst []byte) []byte { return k.object(dst, t.elem, true) })
+	return k.array(dst, kryoElements{n: n, same: t.elem, nulls: true})
 }

@@ -69,7 +69,7 @@ func (k *kryoReader) bigBytes() []byte {
 	if n == 1 && k.Err() == nil {
 		k.Fail("a big number without bytes")
 	}
-	return k.Take(n - 1)
+	return checkBig(k.Reader, k.Take(n-1))
 }
 
 func readKryoBigInt(k *kryoReader, dst []byte, _ *kryoType) []byte {

@@ -39,8 +39,7 @@ func (c *mapCodec) AppendJSON(dst []byte, r *javaio.Reader) []byte {
 		} else {
 			dst = c.value.AppendJSON(dst, r)
 		}
-		dst = b.value(dst)
-		if r.Err() != nil {
+		if dst = b.value(dst); full(dst, r) {
 			break
 		}
 	}

@@ -72,8 +72,7 @@ func (c *listCodec) AppendJSON(dst []byte, r *javaio.Reader) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = c.appendElem(dst, r)
-		if r.Err() != nil {
+		if dst = c.appendElem(dst, r); full(dst, r) {
 			break
 		}
 	}
@@ -92,8 +91,7 @@ func (c *listCodec) appendSet(dst []byte, r *javaio.Reader) []byte {
 	for range r.Count(c.min) {
 		dst = c.appendElem(dst, r)
 		b.key(dst)
-		dst = b.value(dst)
-		if r.Err() != nil {
+		if dst = b.value(dst); full(dst, r) {
 			break
 		}
 	}

@@ -115,7 +115,7 @@ func (c *sqlListCodec) Skip(r *javaio.Reader) {
 func (c *sqlListCodec) AppendJSON(dst []byte, r *javaio.Reader) []byte {
 	n, mask := c.head(r)
 	dst = append(dst, '[')
-	for i := 0; i < n && r.Err() == nil; i++ {
+	for i := 0; i < n && !full(dst, r); i++ {
 		if i > 0 {
 			dst = append(dst, ',')
 		}

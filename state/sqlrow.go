@@ -270,13 +270,16 @@ const maxCompact = 18
 
 func (t *sqlType) appendDecimalSlot(dst []byte, p *sqlPart, v uint64) []byte {
 	if t.precision <= maxCompact {
-		return appendPlainDecimal(dst, binary.BigEndian.AppendUint64(nil, v), t.scale, p.r)
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], v)
+		return appendPlainDecimal(dst, b[:], t.scale, p.r)
 	}
 	return appendPlainDecimal(dst, p.at(v), t.scale, p.r)
 }
 
 // appendPlainDecimal appends unscaled × 10^-scale without an exponent, as SQL has it.
 func appendPlainDecimal(dst, unscaled []byte, scale int, r *javaio.Reader) []byte {
+	unscaled = checkBig(r, unscaled)
 	if r.Err() != nil || scale < 0 || scale > maxScale || len(unscaled) == 0 {
 		r.Fail("a decimal of %d bytes and scale %d", len(unscaled), scale)
 		return appendNull(dst)

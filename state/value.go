@@ -61,7 +61,7 @@ func (s *Schema) access(row *Row, r *javaio.Reader) Codec {
 func (s *Schema) appendList(dst []byte, row *Row, r *javaio.Reader) []byte {
 	whole, start := *r, len(dst)
 	dst = append(dst, '[')
-	for r.Err() == nil && r.Len() > 0 {
+	for !full(dst, r) && r.Len() > 0 {
 		if len(dst) > start+1 {
 			if d := r.Uint8(); d != listDelimiter {
 				r.Fail("%#x stands between two elements", d)

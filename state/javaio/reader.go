@@ -178,7 +178,7 @@ func (r *Reader) Count(minSize int) int {
 }
 
 // maxEmptyItems bounds the count of items that take no bytes at all.
-const maxEmptyItems = 1 << 20
+const maxEmptyItems = 1 << 10
 
 func (r *Reader) checkCount(n, minSize int) int {
 	switch {
