@@ -44,10 +44,10 @@ func (s *Scanner) Scan(object []byte) ([][]byte, error) {
 	if len(object) < 2 || object[0] != '{' {
 		return nil, fmt.Errorf("%w: no object", ErrMalformed)
 	}
-	if rest := space(object, 1); rest == len(object)-1 && object[rest] == '}' {
+	at := space(object, 1)
+	if at < len(object) && object[at] == '}' && space(object, at+1) == len(object) {
 		return s.values, nil
 	}
-	at := 1
 	for guess := 0; ; guess++ {
 		i, next, err := s.name(object, space(object, at), guess)
 		if err != nil {

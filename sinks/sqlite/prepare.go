@@ -20,6 +20,11 @@ func (s *Sink) Prepare(ctx context.Context, t sinks.Table) (err error) {
 	if err := sqltable.Check(t); err != nil {
 		return err
 	}
+	for i, c := range t.Columns {
+		if k := slices.IndexFunc(t.Columns, func(o stream.Column) bool { return strings.EqualFold(o.Name, c.Name) }); k < i {
+			return sinks.Permanent(fmt.Errorf("table %q: SQLite can't tell the columns %q and %q apart", t.Consumer, t.Columns[k].Name, c.Name))
+		}
+	}
 	if strings.HasPrefix(strings.ToLower(t.Consumer), "sqlite_") || strings.EqualFold(t.Consumer, "statebridge_progress") {
 		return sinks.Permanent(fmt.Errorf("table %q: SQLite or Statebridge keeps this name for itself", t.Consumer))
 	}
