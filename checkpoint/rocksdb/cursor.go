@@ -1,21 +1,18 @@
 package rocksdb
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/sst"
-	"github.com/statebridge/statebridge/fault"
 )
 
 // Cursor walks the visible rows of a column family in ascending order of their keys. It serves one goroutine, and must be closed.
 type Cursor struct {
 	m       *merger
 	cover   cover
-	pending bool // the merger already stands at the next key
-	begun   bool
-	key     []byte // of the entry before, or of the row when it is folded
+	pending bool   // the merger already stands at the next key
+	key     []byte // of a folded row
 	folded  bool   // the row is made of merged operands
 	merged  operands
 }
@@ -33,8 +30,11 @@ func (db *DB) Cursor(ctx context.Context, family string, lower, upper []byte) (*
 
 // Key gives the row's key, valid until the next Next.
 func (c *Cursor) Key() []byte {
-	if c.folded || c.m.root == nil {
+	switch {
+	case c.folded:
 		return c.key
+	case c.m.root == nil:
+		return nil
 	}
 	return c.m.root.it.User()
 }
@@ -79,31 +79,16 @@ func (c *Cursor) Next() bool {
 
 // newKey moves to the newest entry of the next key.
 func (c *Cursor) newKey() bool {
-	for c.advance() {
-		if c.m.fresh || !c.begun {
-			c.begun = true
-			return true
-		}
-		user := c.m.root.it.User()
-		if order := bytes.Compare(user, c.key); order > 0 {
-			return true
-		} else if order < 0 {
-			return c.m.fail(fault.Corrupt(c.m.root.ref.table.Name(), -1, "key %x stands behind %x", user, c.key))
-		}
-	}
-	return false
-}
-
-// advance keeps the present key and moves the merger, unless it has moved already.
-func (c *Cursor) advance() bool {
 	if c.pending {
 		c.pending = false
 		return true
 	}
-	if c.m.root != nil {
-		c.key = append(c.key[:0], c.m.root.it.User()...)
+	for c.m.next() {
+		if !c.m.same {
+			return true
+		}
 	}
-	return c.m.next()
+	return false
 }
 
 // hidden tells whether a range tombstone deletes the entry.
@@ -116,7 +101,7 @@ func (c *Cursor) merge() bool {
 	c.merged.add(c.m.root.it.Value())
 	for c.m.next() {
 		it := c.m.root.it
-		if !bytes.Equal(it.User(), c.key) {
+		if !c.m.same {
 			c.pending = true
 			break
 		}

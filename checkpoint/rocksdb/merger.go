@@ -3,6 +3,8 @@ package rocksdb
 import (
 	"bytes"
 	"context"
+
+	"github.com/statebridge/statebridge/fault"
 )
 
 // merger brings runs together in internal-key order. Its heap's root is the present entry.
@@ -16,7 +18,8 @@ type merger struct {
 	root         *run // heap[0] once begun; nil at the end or after a fault
 	child        int  // index of the better child of the root; 0: not known
 	started      bool
-	fresh        bool // the user key is certainly another than that of the entry before, and above it
+	same         bool   // the user key is that of the entry before
+	before       []byte // its user key, where it was kept for comparison
 	err          error
 }
 
@@ -44,22 +47,17 @@ func (m *merger) fail(err error) bool {
 	return false
 }
 
-// next moves to the next entry below the upper bound.
+// next moves to the next entry below the upper bound, and sees whether its user key is still that of the entry before.
 func (m *merger) next() bool {
-	r := m.root
-	switch {
-	case r == nil: // not begun, or at the end
+	if r := m.root; r == nil { // not begun, or at the end
 		m.start()
-	case r.it.Next():
-		m.fresh = r.it.Fresh()
-		m.sink(r)
-	default:
-		m.fresh = false
-		if r.nextFile() {
-			m.sink(r)
-		} else {
-			m.dropRoot()
-		}
+	} else if len(m.heap) > 1 {
+		m.nextOfMany(r)
+	} else if r.it.Next() {
+		m.same = !r.it.Fresh()
+	} else {
+		m.before = append(m.before[:0], r.it.User()...)
+		m.nextFile(r)
 	}
 	if m.root == nil {
 		return false
@@ -67,21 +65,58 @@ func (m *merger) next() bool {
 	return m.upper == nil || bytes.Compare(m.root.it.User(), m.upper) < 0
 }
 
-// sink lets the root, which has moved, find its place. Mostly it stays: the better of its children is known.
-func (m *merger) sink(r *run) {
-	if len(m.heap) == 1 {
+// nextOfMany keeps the present key, as another run may come up. To copy it now costs less than when it was just made.
+func (m *merger) nextOfMany(r *run) {
+	m.before = append(m.before[:0], r.it.User()...)
+	if !r.it.Next() {
+		m.nextFile(r)
 		return
 	}
+	m.same = !r.it.Fresh()
+	if m.sink(r) {
+		m.compare()
+	}
+}
+
+// nextFile moves the root to its next table, or out.
+func (m *merger) nextFile(r *run) {
+	if !r.nextFile() {
+		m.dropRoot()
+	} else if len(m.heap) > 1 {
+		m.sink(r)
+	}
+	m.compare()
+}
+
+// compare puts the present key beside the one before, which must not be above it.
+func (m *merger) compare() {
+	if m.root == nil {
+		return
+	}
+	order := bytes.Compare(m.root.it.User(), m.before)
+	m.same = order == 0
+	if order < 0 {
+		m.fail(fault.Corrupt(m.root.ref.table.Name(), -1, "key %x stands behind %x", m.root.it.User(), m.before))
+		m.root = nil
+	}
+}
+
+// sink lets the root, which has moved, find its place, and tells whether another came up. Mostly it stays: the better of its
+// children is known.
+func (m *merger) sink(r *run) bool {
 	if m.child == 0 {
 		if m.child = 1; len(m.heap) > 2 && m.heap[2].less(m.heap[1]) {
 			m.child = 2
 		}
 	}
-	if c := m.child; m.heap[c].less(r) {
-		m.heap[0], m.heap[c] = m.heap[c], r
-		m.down(c)
-		m.root, m.child, m.fresh = m.heap[0], 0, false
+	c := m.child
+	if !m.heap[c].less(r) {
+		return false
 	}
+	m.heap[0], m.heap[c] = m.heap[c], r
+	m.down(c)
+	m.root, m.child = m.heap[0], 0
+	return true
 }
 
 // start moves every run to its first entry.
