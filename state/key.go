@@ -32,26 +32,31 @@ func (s *Schema) DecodeKey(row *Row, key []byte) error {
 	row.resetKey()
 	r := &row.reader
 	r.Reset(s.Name, 0, key)
-	switch {
-	case s.Key == nil:
+	if s.Key == nil {
 		s.decodeMapKey(row, r)
-	case s.Key.Type().Kind == Raw:
-		s.decodeGroup(row, r)
-		row.Key = appendRaw(row.keyBuf[:0], r.Rest(), s.Key.Type().Class, s.Key.Type().Why)
-		row.keyBuf = row.Key
+		r.End()
 		return s.keyFault(r.Err())
-	case s.Kind == KindTimer:
-		s.decodeGroup(row, r)
+	}
+	s.decodeGroup(row, r)
+	if s.Kind == KindTimer {
 		row.valueBuf = appendTimestampKey(row.valueBuf[:0], r)
 		row.Value = row.valueBuf
-		s.decodeParts(row, r, false)
-	default:
-		s.decodeGroup(row, r)
-		s.decodeParts(row, r, s.ambiguous())
-		s.decodeMapKey(row, r)
 	}
+	parts := *r
+	s.decodeParts(row, r, s.Kind != KindTimer && s.ambiguous())
+	if class, why, ok := undecoded(r.Err(), s.Key); ok {
+		s.decodeRawKey(row, parts.Rest(), class, why)
+		return nil
+	}
+	s.decodeMapKey(row, r)
 	r.End()
 	return s.keyFault(r.Err())
+}
+
+// decodeRawKey shows all that follows the key group as one raw key: where its parts end is not known.
+func (s *Schema) decodeRawKey(row *Row, parts []byte, class, why string) {
+	row.keyBuf = appendRaw(row.keyBuf[:0], parts, class, why)
+	row.Key, row.Namespace, row.MapKey = row.keyBuf, nil, nil
 }
 
 func (s *Schema) keyFault(err error) error {

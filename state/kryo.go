@@ -19,6 +19,8 @@ type kryoCodec struct {
 	typ     Type
 	version *kryoVersion
 	ids     []*kryoType // by id
+	// replaced are classes for which, and for whose subclasses, the job set a default serializer.
+	replaced []string
 }
 
 // readKryo reads the declared class and the classes that have ids.
@@ -30,15 +32,21 @@ func readKryo(p *snapshots, class string, version int32) Codec {
 	}
 	declared := p.r.UTF()
 	c.ids = slices.Clone(c.version.ids)
-	p.optionalMap(nil, func(name string, present bool) { p.registration(c, name, present) })
+	p.optionalMap(func(name string, present bool) { p.registration(c, name, present) })
 	for range 2 { // default serializers, as objects and as classes
-		p.optionalMap(nil, func(_ string, present bool) {
+		p.optionalMap(func(name string, present bool) {
+			c.replaced = append(c.replaced, name)
 			if present {
 				p.r.Skip(p.r.Count(1))
 			}
 		})
 	}
-	c.typ = c.version.declared(declared)
+	c.typ = c.declared(declared)
+	for i, t := range c.ids {
+		if t != nil {
+			c.ids[i] = c.own(t)
+		}
+	}
 	return c
 }
 
@@ -182,7 +190,7 @@ func (k *kryoReader) namedClass() *kryoType {
 	name, _ := k.string(k.text[:0])
 	k.text = name
 	if k.named++; k.named > len(k.names) {
-		k.names = append(k.names, k.codec.version.byNameBytes(name))
+		k.names = append(k.names, k.codec.own(k.codec.version.byNameBytes(name)))
 	}
 	return k.names[n]
 }

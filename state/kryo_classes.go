@@ -48,8 +48,8 @@ var kryoInterfaces = map[string]TypeKind{
 }
 
 // declared is the type of a state or field of the given class.
-func (v *kryoVersion) declared(class string) Type {
-	t := v.byName(class)
+func (c *kryoCodec) declared(class string) Type {
+	t := c.own(c.version.byName(class))
 	kind, abstract := kryoInterfaces[class]
 	switch {
 	case t.read != nil:
@@ -60,14 +60,26 @@ func (v *kryoVersion) declared(class string) Type {
 	typ := Type{Kind: kind, Class: class, Nullable: true}
 	switch kind {
 	case List, Set:
-		typ.Elem = &Type{Kind: Any, Nullable: true}
+		typ.Elem = anyType
 		if t.elem != nil {
-			typ.Elem = &Type{Kind: t.elem.kind, Nullable: !t.elem.unmarked || t.kind != List}
+			typ.Elem = &Type{Kind: t.elem.kind, Nullable: true}
 		}
 	case Map:
-		typ.Key, typ.Elem = &Type{Kind: Any, Nullable: true}, &Type{Kind: Any, Nullable: true}
+		typ.Key, typ.Elem = anyType, anyType
 	}
 	return typ
+}
+
+// own gives t, unless the job has a default serializer for its class or one that it extends.
+func (c *kryoCodec) own(t *kryoType) *kryoType {
+	for _, name := range c.replaced {
+		kind, abstract := kryoInterfaces[name]
+		collection := name == "java.util.Collection" || name == "java.lang.Iterable" || name == "java.util.AbstractCollection"
+		if t.name == name || abstract && (kind == Any || kind == t.kind || collection && t.kind == Set) {
+			return unknownKryo(t.name, "the job set a default serializer for "+name)
+		}
+	}
+	return t
 }
 
 type kryoRead = func(k *kryoReader, dst []byte, t *kryoType) []byte
@@ -98,16 +110,20 @@ var kryoLists = []string{
 	"java.util.ArrayList", "java.util.LinkedList", "java.util.Vector", "java.util.Stack", "java.util.ArrayDeque",
 	"java.util.concurrent.CopyOnWriteArrayList", "java.util.concurrent.ConcurrentLinkedQueue", "java.util.concurrent.ConcurrentLinkedDeque",
 	"java.util.concurrent.LinkedBlockingQueue", "java.util.concurrent.LinkedBlockingDeque",
+	"java.util.Collections$UnmodifiableList", "java.util.Collections$UnmodifiableRandomAccessList", "java.util.Collections$UnmodifiableCollection",
+	"java.util.Collections$SynchronizedList", "java.util.Collections$SynchronizedRandomAccessList",
 	"java.util.ImmutableCollections$ListN", "java.util.ImmutableCollections$List12", "java.util.ImmutableCollections$SubList",
 }
 
 var kryoSets = []string{
 	"java.util.HashSet", "java.util.LinkedHashSet", "java.util.concurrent.CopyOnWriteArraySet",
+	"java.util.Collections$UnmodifiableSet", "java.util.Collections$SynchronizedSet",
 	"java.util.ImmutableCollections$SetN", "java.util.ImmutableCollections$Set12",
 }
 
 var kryoMaps = []string{
 	"java.util.HashMap", "java.util.LinkedHashMap", "java.util.Hashtable", "java.util.WeakHashMap", "java.util.concurrent.ConcurrentHashMap",
+	"java.util.Collections$UnmodifiableMap", "java.util.Collections$SynchronizedMap",
 	"java.util.ImmutableCollections$MapN", "java.util.ImmutableCollections$Map1",
 }
 
@@ -132,6 +148,7 @@ func (v *kryoVersion) collections() {
 	add(Set, readKryoSingleton, "java.util.Collections$SingletonSet")
 	add(Map, readKryoSingletonMap, "java.util.Collections$SingletonMap")
 	add(List, readKryoArray, "[Ljava.lang.Object;")
+	add(Any, readKryoOptional, "java.util.Optional")
 }
 
 // arrays adds those of primitives and of final classes.

@@ -154,6 +154,9 @@ func readKryoEmptyList(_ *kryoReader, dst []byte, _ *kryoType) []byte { return a
 func readKryoEmptyMap(_ *kryoReader, dst []byte, _ *kryoType) []byte  { return append(dst, '{', '}') }
 func readKryoNothing(_ *kryoReader, dst []byte, _ *kryoType) []byte   { return appendNull(dst) }
 
+// readKryoOptional reads an Optional as its value, or null.
+func readKryoOptional(k *kryoReader, dst []byte, _ *kryoType) []byte { return k.classAndObject(dst) }
+
 func readKryoSingleton(k *kryoReader, dst []byte, _ *kryoType) []byte {
 	return append(k.classAndObject(append(dst, '[')), ']')
 }

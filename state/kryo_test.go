@@ -12,7 +12,8 @@ import (
 
 // kryoOf makes the codec of a declared class, which has the first id of its own: 0x57 in the bytes.
 func kryoOf(version *kryoVersion, class string) *kryoCodec {
-	c := &kryoCodec{version: version, typ: version.declared(class)}
+	c := &kryoCodec{version: version}
+	c.typ = c.declared(class)
 	c.ids = append(c.ids, version.ids...)
 	for _, t := range c.ids {
 		if t != nil && t.name == class {
@@ -115,6 +116,26 @@ func TestKryoReferencesAreBounded(t *testing.T) {
 	_, err := decode(t, kryoOf(&kryo24, "java.util.ArrayList"), unhex(t, b))
 	if !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), "references that expand") {
 		t.Fatal(err)
+	}
+}
+
+// TestKryoDefaultSerializers: what a serializer of the job's wrote is not taken for what Kryo's own would have.
+func TestKryoDefaultSerializers(t *testing.T) {
+	const object = "java.lang.Object"
+	for replaced, names := range map[string][2][]string{ // read, not read
+		"java.util.Collection": {{"java.lang.Integer", "java.util.HashMap"}, {"java.util.ArrayList", "java.util.HashSet"}},
+		"java.util.HashMap":    {{"java.util.LinkedHashMap", "java.util.ArrayList"}, {"java.util.HashMap"}},
+		object:                 {{}, {"java.lang.Integer", "java.util.ArrayList"}},
+	} {
+		c := kryoOf(&kryo24, object)
+		c.replaced = []string{replaced}
+		for i, list := range names {
+			for _, name := range list {
+				if known := c.own(c.version.byName(name)).read != nil; known != (i == 0) {
+					t.Errorf("with a default serializer for %s, %s is read: %v", replaced, name, known)
+				}
+			}
+		}
 	}
 }
 

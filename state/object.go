@@ -29,11 +29,11 @@ type subclass struct {
 func readPojo(p *snapshots, class string, version int32) Codec {
 	p.checkVersion(class, version, 2, 2)
 	c := &objectCodec{typ: Type{Kind: Object, Class: p.r.UTF(), Nullable: true}, others: map[string]*subclass{}}
-	p.optionalMap(nil, func(name string, present bool) { c.field(name, p.optional(present, name)) })
-	p.optionalMap(nil, func(name string, present bool) {
+	p.optionalMap(func(name string, present bool) { c.field(name, p.optional(present, name)) })
+	p.optionalMap(func(name string, present bool) {
 		c.registered = append(c.registered, c.subclass(name, p.optional(present, name)))
 	})
-	p.optionalMap(nil, func(name string, present bool) {
+	p.optionalMap(func(name string, present bool) {
 		s := c.subclass(name, p.optional(present, name))
 		c.others[name] = &s
 	})

@@ -45,7 +45,7 @@ type Schema struct {
 	Key       Codec // nil for operator state
 	Namespace Codec // nil for operator state; void namespaces are left out of rows
 	MapKey    Codec // of map and broadcast states
-	Value     Codec // value or accumulator; of list states one element; of map states one value; of timers nil
+	Value     Codec // value or accumulator; of list states one element; of map states one value; of timers nil. With TTL it steps over the time of last access
 	TTL       bool  // values carry the time of last access
 	// MaxParallelism decides the key-group prefix of composite keys: one byte up to 128, else two.
 	MaxParallelism int

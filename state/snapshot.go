@@ -173,19 +173,16 @@ func classOf(snapshot []byte) string {
 
 const optionalMapMagic = 0x000004F2C69A3D70
 
-// optionalMap reads a map of framed keys and values. Either may be absent; a key's content is not needed, so it is skipped
-// unless key is given.
-func (p *snapshots) optionalMap(key func(name string, frame []byte), value func(name string, present bool)) {
+// optionalMap reads a map of framed keys and values, either of which may be absent. The frame of a key says no more than its
+// name does; value reads that of a value, if it is present.
+func (p *snapshots) optionalMap(value func(name string, present bool)) {
 	if m := p.r.Int64(); p.r.Err() == nil && m != optionalMapMagic {
 		p.r.Fail("optional map starts with %#x", uint64(m))
 	}
 	for range p.r.Count(2 + 1 + 1) {
 		name := p.r.UTF()
 		if p.r.Bool() {
-			frame := p.r.Take(p.r.Count(1))
-			if key != nil {
-				key(name, frame)
-			}
+			p.r.Skip(p.r.Count(1))
 		}
 		value(name, p.r.Bool())
 		if p.r.Err() != nil {
