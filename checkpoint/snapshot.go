@@ -10,6 +10,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 )
 
@@ -224,6 +225,9 @@ func (o *Operator) Table(ctx context.Context, name string) (*Table, error) {
 			return t, nil
 		}
 		have = append(have, t.Name)
+	}
+	if o.Finished {
+		return nil, fault.Unsupported(o.snapshot.Location, -1, "operator %s has finished and holds no state any more, which does not mean that its rows were deleted", o)
 	}
 	return nil, &NotFoundError{What: "state", Name: name, In: "operator " + o.String(), Have: have}
 }

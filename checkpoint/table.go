@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 )
@@ -93,6 +94,12 @@ func (t *Table) between(ctx context.Context, groups KeyGroups, lower, upper []by
 		})
 	}
 	return &chain{opens: opens}, nil
+}
+
+// Finished says that subtasks of the operator have finished, so that their rows are in no snapshot any more. It must
+// not be taken for their deletion.
+func (t *Table) Finished() bool {
+	return t.Operator.Finished || slices.ContainsFunc(t.Operator.Subtasks, func(s flink.Subtask) bool { return s.Finished })
 }
 
 // add brings one subtask's state into the table.

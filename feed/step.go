@@ -119,7 +119,11 @@ func (f *Feed) publish(ctx context.Context, pin *checkpoint.Pin, resync bool) (s
 			return nil, err
 		}
 		opened = append(opened, snap)
-		return snap.Table(ctx, f.consumer.Operator, f.consumer.State)
+		t, err := snap.Table(ctx, f.consumer.Operator, f.consumer.State)
+		if err == nil && t.Finished() {
+			err = fault.Unsupported(pin.Location, -1, "subtasks of operator %s have finished and their rows are no longer in the snapshot, which does not mean that they were deleted", t.Operator)
+		}
+		return t, err
 	}
 	next, err := table(pin)
 	if err != nil {
