@@ -31,6 +31,29 @@ func TestMirror(t *testing.T) {
 	}
 }
 
+// A job that is stopped and started from its last checkpoint with another parallelism is another job in the same folder; it is followed, and what
+// changed between the two is no more than what the job did.
+func TestRescaled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "job")
+	postgres, redis := sinktest.StartPostgres(t).URL, sinktest.StartRedis(t).URL
+	b := NewBridge(t, Build(t), t.TempDir(), Bank(filepath.Join(dir, "checkpoints"), postgres, redis))
+	targets := Connect(t, postgres, redis)
+
+	p := b.Start()
+	args := []string{"--seconds", "600", "--accounts", "300"}
+	job := StartJob(t, JobOptions{Dir: dir, Args: append(args, "--parallelism", "2")})
+	job.Snapshot(4)
+	last := job.Stop()
+	targets.Await(p, Expected(t, last.Expected), time.Minute)
+	for _, parallelism := range []string{"3", "1"} {
+		job := StartJob(t, JobOptions{Dir: dir, Args: append(args, "--parallelism", parallelism, "--restore", last.Path)})
+		job.Snapshot(4)
+		last = job.Stop()
+		targets.Await(p, Expected(t, last.Expected), time.Minute)
+	}
+	p.Stop()
+}
+
 // Run from time to time, as from cron, once after each snapshot.
 func TestOnce(t *testing.T) {
 	snapshots, err := demodata.Snapshots()

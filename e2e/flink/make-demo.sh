@@ -9,7 +9,7 @@ trap 'rm -rf "$run"' EXIT
 
 (cd "$here" && mvn -q -B -P flink2 package)
 "$here/bank.sh" flink2 --mode rounds --dir "$run" --job-id 5a7eb21d9e00000000000000000000ba \
-	--seed 7 --accounts 40 --carts 12 --rounds 5 --operations 60 --parallelism 2 --max-parallelism 128
+	--seed 7 --accounts 40 --carts 12 --nulls false --rounds 5 --operations 60 --parallelism 2 --max-parallelism 128
 
 # Flink 2.3 takes an empty checkpoint right at the start.
 rm -r "$run"/checkpoints/*/chk-1

@@ -34,7 +34,8 @@ public final class Main {
         env.setMaxParallelism((int) options.number("max-parallelism", 128));
         String expected = Path.of(options.text("dir", "")).toAbsolutePath().resolve("expected").toString();
         var source = new ScriptSource(
-                options.number("seed", 1), (int) options.number("accounts", 1000), (int) options.number("carts", 200), expected);
+                options.number("seed", 1), (int) options.number("accounts", 1000), (int) options.number("carts", 200),
+                options.flag("nulls", true), expected);
         var legs = env.addSource(source, "script")
                 .returns(Operation.class)
                 .uid("script")

@@ -14,7 +14,7 @@ public class Operation {
         PROFILE,
         /** Closes account id; its balance, amount, goes back to account 0. */
         CLOSE,
-        /** Sets the quantity of an item in a cart. */
+        /** Sets the quantity of an item in a cart; null: not known yet. */
         PUT,
         /** Takes an item out of a cart. */
         REMOVE,
@@ -33,7 +33,7 @@ public class Operation {
     public long time;
     public String cart;
     public String item;
-    public int quantity;
+    public Integer quantity;
     public Profile profile;
 
     public Operation() {}

@@ -21,6 +21,7 @@ final class Options {
               --seed N             of the script (1)
               --accounts N         open at the start (1000)
               --carts N            carts in use (200)
+              --nulls BOOL         some quantities in carts are null (true)
               --job-id HEX         32 hex digits (random)
               --restore PATH       a snapshot to start from
               --rest-port N        of the JobManager's REST API; 0 takes a free one (0)
@@ -40,7 +41,7 @@ final class Options {
 
     private static final Set<String> NAMES = Set.of(
             "mode", "dir", "backend", "incremental", "parallelism", "max-parallelism", "retained", "inline", "write-buffer",
-            "compression", "seed", "accounts", "carts", "job-id", "restore", "rest-port", "savepoint", "stdin", "interval", "seconds",
+            "compression", "seed", "accounts", "carts", "nulls", "job-id", "restore", "rest-port", "savepoint", "stdin", "interval", "seconds",
             "rate", "rounds", "operations", "keys", "fraction");
 
     private final Map<String, String> values = new HashMap<>();

@@ -16,15 +16,17 @@ final class Script {
     private final Random random;
     private final int accounts;
     private final int carts;
+    private final boolean nulls;
     private final List<Long> open = new ArrayList<>();
     private final Model model = new Model();
     private long position;
     private long lastId;
 
-    Script(long seed, int accounts, int carts) {
+    Script(long seed, int accounts, int carts, boolean nulls) {
         this.random = new Random(seed);
         this.accounts = accounts;
         this.carts = carts;
+        this.nulls = nulls;
     }
 
     /** How many operations have been drawn. */
@@ -94,7 +96,7 @@ final class Script {
         Operation o = Operation.of(kind, 0, time);
         o.cart = "cart-" + random.nextInt(carts);
         o.item = ITEMS[random.nextInt(ITEMS.length)];
-        o.quantity = 1 + random.nextInt(20);
+        o.quantity = nulls && random.nextInt(8) == 0 ? null : (Integer) (1 + random.nextInt(20));
         return o;
     }
 

@@ -17,6 +17,7 @@ final class ScriptSource extends LineSource<Operation> implements CheckpointedFu
     private final long seed;
     private final int accounts;
     private final int carts;
+    private final boolean nulls;
     private final String expected;
 
     private transient Script script;
@@ -24,17 +25,18 @@ final class ScriptSource extends LineSource<Operation> implements CheckpointedFu
     private volatile boolean running = true;
 
     /** @param expected where the expected rows of each checkpoint go; null: nowhere */
-    ScriptSource(long seed, int accounts, int carts, String expected) {
+    ScriptSource(long seed, int accounts, int carts, boolean nulls, String expected) {
         this.seed = seed;
         this.accounts = accounts;
         this.carts = carts;
+        this.nulls = nulls;
         this.expected = expected;
     }
 
     @Override
     public void initializeState(FunctionInitializationContext context) throws Exception {
         position = context.getOperatorStateStore().getListState(new ListStateDescriptor<>("position", Types.LONG));
-        script = new Script(seed, accounts, carts);
+        script = new Script(seed, accounts, carts, nulls);
         for (long p : position.get()) {
             while (script.position() < p) {
                 script.next();
