@@ -38,17 +38,21 @@ func (db *DB) Get(ctx context.Context, family string, key []byte) (value []byte,
 // Lookup gathers the entries of a key from the given tables, newest first, down to the one that decides its value.
 func (db *DB) Lookup(ctx context.Context, files []FileMeta, key []byte) (History, error) {
 	var h History
-	for _, f := range candidates(files, key) {
-		if h.decidedAbove(f.LargestSeq) {
+	for _, m := range candidates(files, key) {
+		if h.decidedAbove(m.LargestSeq) {
 			break
 		}
-		if err := db.lookupFile(ctx, f, key, &h); err != nil {
+		s, err := db.seeker(ctx, m)
+		if err != nil {
+			return History{}, err
+		}
+		err = s.gather(ctx, key, &h)
+		db.release(s)
+		if err != nil {
 			return History{}, err
 		}
 	}
-	slices.SortStableFunc(h.Entries, func(a, b Entry) int {
-		return cmp.Compare(ikey.Trailer(b.Seq, b.Kind), ikey.Trailer(a.Seq, a.Kind))
-	})
+	h.sort()
 	return h, nil
 }
 
@@ -103,29 +107,15 @@ func (h *History) Resolve() (value []byte, found bool) {
 	return o.fold(), true
 }
 
-// lookupFile adds what one table says of the key.
-func (db *DB) lookupFile(ctx context.Context, f FileMeta, key []byte, h *History) error {
-	r, err := db.tables.acquire(ctx, f)
-	if err != nil {
-		return err
-	}
-	defer db.tables.release(r)
-	h.Tombstone = max(h.Tombstone, above(r.spans, key))
-	if may, err := r.table.MayContain(ctx, key); err != nil || !may {
-		return err
-	}
-	it := iters.Get().(*sst.Iter)
-	defer iters.Put(it)
-	defer it.Release()
-	if err := it.Reset(ctx, r.table, 0); err != nil {
-		return err
-	}
-	for ok := it.Seek(key); ok && bytes.Equal(it.User(), key); ok = it.Next() {
-		e := Entry{it.Trailer() >> 8, ikey.Kind(it.Trailer()), bytes.Clone(it.Value())}
-		h.Entries = append(h.Entries, e)
-		if e.Kind != ikey.Merge { // what is older is hidden
-			break
-		}
-	}
-	return it.Err()
+// add takes the entry that it stands at; false when what is older in its table is hidden by it.
+func (h *History) add(it *sst.Iter) bool {
+	kind := ikey.Kind(it.Trailer())
+	h.Entries = append(h.Entries, Entry{it.Trailer() >> 8, kind, bytes.Clone(it.Value())})
+	return kind == ikey.Merge
+}
+
+func (h *History) sort() {
+	slices.SortStableFunc(h.Entries, func(a, b Entry) int {
+		return cmp.Compare(ikey.Trailer(b.Seq, b.Kind), ikey.Trailer(a.Seq, a.Kind))
+	})
 }

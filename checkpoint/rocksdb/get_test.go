@@ -166,6 +166,48 @@ func TestSubsetsOfTables(t *testing.T) {
 	}
 }
 
+// A Finder asked for ascending keys gives what Lookup gives, and reads hardly more blocks than there are.
+func TestFinder(t *testing.T) {
+	for _, name := range []string{"eight-fv5-xxh3", "eight-two-level", "eight-ranges", "eight-none", "six-ingest"} {
+		f := fixtures(t, name)[0]
+		db := f.db(t, Options{})
+		fam, _ := db.Family("value")
+		keys := probes(t, db)
+		slices.SortFunc(keys, bytes.Compare)
+		finder := db.Finder(t.Context(), fam.Files)
+		defer finder.Close()
+		var blocks int64
+		for _, m := range fam.Files {
+			p, err := db.Properties(t.Context(), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocks += int64(p.DataBlocks)
+		}
+		var took int64
+		for _, key := range keys {
+			want, err := db.Lookup(t.Context(), fam.Files, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := db.Stats().Blocks
+			got, err := finder.Lookup(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			took += db.Stats().Blocks - before
+			v, found := got.Resolve()
+			w, present := want.Resolve()
+			if found != present || !bytes.Equal(v, w) || len(got.Entries) != len(want.Entries) {
+				t.Fatalf("%s: %x = %x, %v; want %x, %v", name, key, v, found, w, present)
+			}
+		}
+		if name != "eight-two-level" && took > blocks {
+			t.Errorf("%s: %d keys took %d blocks of %d", name, len(keys), took, blocks)
+		}
+	}
+}
+
 func TestNoSuchFamily(t *testing.T) {
 	db := fixtures(t, "six-fv5")[0].db(t, Options{})
 	got, err := rows(t.Context(), db, "nobody", nil, nil)

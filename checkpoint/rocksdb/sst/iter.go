@@ -22,6 +22,8 @@ type Iter struct {
 	twoLevel  bool
 	win       window
 	buf       []byte // an uncompressed block
+	held      handle // of the block that data was last given; size 0: none
+	block     block  // that block
 	data      entries
 
 	trailer uint64
@@ -37,6 +39,7 @@ func (i *Iter) Reset(ctx context.Context, t *Table, ahead int) error {
 		i.limit = int64(n)
 	}
 	i.win.reset()
+	i.held, i.block = handle{}, block{}
 	i.data.reset(block{})
 	i.part.reset(block{}, t.props.form())
 	b, err := t.topIndex(ctx)
@@ -94,24 +97,39 @@ func (i *Iter) Next() bool {
 
 // Seek moves to the newest entry of the first key at or above user.
 func (i *Iter) Seek(user []byte) bool {
-	if i.err != nil {
-		return false
+	ok, behind := i.seek(user)
+	if behind {
+		return i.Next()
 	}
-	if !i.seekBlock(user) || !i.loadData() {
-		return false
+	return ok
+}
+
+// Find moves to the newest entry of a key; false when there is none. It reads one data block.
+func (i *Iter) Find(user []byte) bool {
+	ok, behind := i.seek(user)
+	if behind && !i.t.props.indexUserKeys { // only between user keys is a separator sure to leave none out
+		ok = i.Next()
+	}
+	return ok && bytes.Equal(i.User(), user)
+}
+
+// seek looks into the one data block that may have the first key at or above user; behind, when all of it is below.
+func (i *Iter) seek(user []byte) (ok, behind bool) {
+	if i.err != nil || !i.seekBlock(user) || !i.loadData() {
+		return false, false
 	}
 	below := func(key []byte) bool {
 		return len(key) >= ikey.TrailerSize && bytes.Compare(ikey.User(key), user) < 0
 	}
 	if !i.data.seek(below) {
-		return i.Next()
+		return false, !i.failed(i.data.err)
 	}
 	_, seq, kind, ok := ikey.Split(i.data.key)
 	if !ok {
-		return !i.failed(i.data.corrupt("internal key of %d bytes", len(i.data.key)))
+		return !i.failed(i.data.corrupt("internal key of %d bytes", len(i.data.key))), false
 	}
 	i.trailer, i.data.fresh = ikey.Trailer(seq, kind), true
-	return i.special(kind)
+	return i.special(kind), false
 }
 
 // special handles what an entry seldom is: of an ingested file, or of a kind that needs more or cannot be read.
@@ -204,29 +222,42 @@ func (i *Iter) loadPart() bool {
 	return true
 }
 
+// loadData reads the data block that the index stands at, unless it is still there from an earlier seek.
 func (i *Iter) loadData() bool {
 	h := i.top.at
 	if i.twoLevel {
 		h = i.part.at
 	}
-	if i.failed(i.t.check(h)) {
-		return false
+	if i.held != h || h.size == 0 {
+		b, err := i.read(h)
+		if i.failed(err) {
+			return false
+		}
+		i.held, i.block = h, b
+	}
+	i.data.follow(i.block)
+	return true
+}
+
+// read reads a data block into the iterator's own buffers.
+func (i *Iter) read(h handle) (block, error) {
+	i.held = handle{}
+	if err := i.t.check(h); err != nil {
+		return block{}, err
 	}
 	if h.size > math.MaxInt32 {
-		return !i.failed(fault.Corrupt(i.t.name, int64(h.offset), "block of %d bytes", h.size))
+		return block{}, fault.Corrupt(i.t.name, int64(h.offset), "block of %d bytes", h.size)
 	}
 	stored, err := i.win.bytes(i.ctx, i.t, int64(h.offset), int(h.size)+trailerSize, i.ahead, i.limit)
-	if i.failed(err) {
-		return false
+	if err != nil {
+		return block{}, err
 	}
 	b, err := i.t.unpack(i.ctx, h, stored, i.buf)
-	if i.failed(err) {
-		return false
+	if err != nil {
+		return block{}, err
 	}
 	if stored[h.size] != noCompression {
 		i.buf = b
 	}
-	parsed, err := parseBlock(i.t.name, int64(h.offset), b)
-	i.data.follow(parsed)
-	return !i.failed(err)
+	return parseBlock(i.t.name, int64(h.offset), b)
 }
