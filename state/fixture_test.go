@@ -5,11 +5,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/statebridge/statebridge/state/javaio"
@@ -202,4 +205,39 @@ func TestKeysComeBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestConcurrentUse decodes and projects the same rows in several goroutines: schemas and projections are shared.
+func TestConcurrentUse(t *testing.T) {
+	eachStream(t, "customers-1.20", func(head fixtureLine, entries []fixtureLine) {
+		m := head.keyedMeta(t)
+		var wg sync.WaitGroup
+		rows := make([][]string, 4)
+		projections := map[string]*Projection{}
+		for _, s := range m.States {
+			projections[s.Name] = NewProjection(DefaultColumns(s))
+		}
+		for g := range rows {
+			wg.Go(func() {
+				var row Row
+				for _, e := range entries {
+					s := m.state(e.State)
+					if err := errors.Join(s.DecodeKey(&row, e.Key), s.DecodeValue(&row, e.Value)); err != nil {
+						t.Error(err)
+					}
+					b, err := projections[s.Name].AppendRow(nil, &row)
+					if err != nil {
+						t.Error(err)
+					}
+					rows[g] = append(rows[g], string(b))
+				}
+			})
+		}
+		wg.Wait()
+		for _, r := range rows[1:] {
+			if !slices.Equal(r, rows[0]) {
+				t.Error("goroutines read different rows")
+			}
+		}
+	})
 }

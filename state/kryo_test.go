@@ -109,11 +109,11 @@ func TestKryoRefuses(t *testing.T) {
 // TestKryoReferencesAreBounded reads a list that doubles 60 times by references: it must end with an error, soon.
 func TestKryoReferencesAreBounded(t *testing.T) {
 	const level = "57 01 02" // an ArrayList of two
-	b := strings.Repeat(level, 60) + "0202 0202"
+	b := unhex(t, strings.Repeat(level, 60)+"0202 0202")
 	for i := 59; i > 0; i-- { // the second element of list i-1 is list i
-		b += "57" + hex.EncodeToString([]byte{byte(i + 2)})
+		b = append(b, 0x57, byte(i+2))
 	}
-	_, err := decode(t, kryoOf(&kryo24, "java.util.ArrayList"), unhex(t, b))
+	_, err := decode(t, kryoOf(&kryo24, "java.util.ArrayList"), b)
 	if !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), "references that expand") {
 		t.Fatal(err)
 	}

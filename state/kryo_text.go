@@ -27,7 +27,7 @@ func (k *kryoReader) ascii(dst []byte) []byte {
 	for i, c := range b {
 		if c&0x80 != 0 {
 			dst = append(append(dst, b[:i]...), c&0x7F)
-			k.Reader.Skip(i + 1)
+			k.Skip(i + 1)
 			return dst
 		}
 	}

@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/binary"
 	"encoding/json"
+	"strings"
 	"testing"
 	"unicode/utf16"
 
@@ -82,23 +83,17 @@ func drawJSON(t *rapid.T, typ *Type) string {
 	case Window:
 		return string(appendWindow(nil, javaio.NewReader("", 0, rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "window"))))
 	case List:
-		out := "["
-		for i := range rapid.IntRange(0, 4).Draw(t, "length") {
-			if i > 0 {
-				out += ","
-			}
-			out += drawJSON(t, typ.Elem)
+		elems := make([]string, rapid.IntRange(0, 4).Draw(t, "length"))
+		for i := range elems {
+			elems[i] = drawJSON(t, typ.Elem)
 		}
-		return out + "]"
+		return "[" + strings.Join(elems, ",") + "]"
 	case Tuple:
-		out := "["
+		elems := make([]string, len(typ.Fields))
 		for i, f := range typ.Fields {
-			if i > 0 {
-				out += ","
-			}
-			out += drawJSON(t, f.Type)
+			elems[i] = drawJSON(t, f.Type)
 		}
-		return out + "]"
+		return "[" + strings.Join(elems, ",") + "]"
 	}
 	t.Fatalf("no values of type %s", typ)
 	return ""
