@@ -33,6 +33,7 @@ func (p *progress) moves(at Position) bool {
 
 func (p *progress) reach(at Position) { p.set(func() { p.at, p.last = at, nil }) }
 func (p *progress) fail(err error)    { p.set(func() { p.last = err }) }
+func (p *progress) begin()            { p.set(func() { p.ended, p.last = false, nil }) }
 func (p *progress) end(err error)     { p.set(func() { p.ended, p.last = true, err }) }
 
 func (p *progress) get() (at Position, last error, ended bool, changed <-chan struct{}) {

@@ -79,11 +79,13 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 }
 
 // Run follows the consumer until ctx ends, which gives nil, or until an error that no retry can mend.
-// An epoch in flight when ctx ends gets a while to finish; one that does not is rolled back and comes again.
+// An epoch in flight when ctx ends gets a while to finish; one that does not is rolled back and comes again. Run may be called again
+// after it has returned.
 func (w *Worker) Run(ctx context.Context) error {
 	hold, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(w.options.Drain, cancel) })()
+	w.progress.begin()
 	err := w.follow(ctx, hold)
 	w.progress.end(err)
 	return err

@@ -148,49 +148,26 @@ func TestReaderSeesWholeEpochs(t *testing.T) {
 	}
 }
 
-// TestTwoWorkersAndAForeignWriter: workers of two consumers and a stranger write the same rows in opposite orders; deadlocks are retried.
-func TestTwoWorkersAndAForeignWriter(t *testing.T) {
+// TestForeignWriters: two strangers write the rows of a table in opposite orders, so that they and the sink deadlock; whoever is chosen tries again.
+func TestForeignWriters(t *testing.T) {
 	const n = 2000
-	exec(t, "CREATE SCHEMA dead", "CREATE TABLE dead.shared (id bigint PRIMARY KEY, amount bigint)")
+	exec(t, "CREATE SCHEMA dead", "ALTER DATABASE postgres SET deadlock_timeout = '10ms'")
+	defer exec(t, "ALTER DATABASE postgres RESET deadlock_timeout")
+	s := open(t, postgres.Options{Schema: "dead"})
+	defer s.Close()
+	table := prepared(t, s, "shared", id, amount)
+	commit(t, s, table, epoch(table, 1, true), accounts('r', n, func(int) int { return 0 })...)
 	g, ctx := errgroup.WithContext(t.Context())
-	exec(t, "ALTER DATABASE postgres SET deadlock_timeout = '10ms'")
-	for worker := range 2 {
-		s := open(t, postgres.Options{Schema: "dead"})
-		defer s.Close()
-		table := sinks.Table{Source: fmt.Sprint("source-", worker), Consumer: "shared", Columns: []stream.Column{id, amount}}
-		if err := s.Prepare(t.Context(), table); err != nil {
-			t.Fatal(err)
-		}
-		g.Go(func() error {
-			for e := range uint64(5) {
-				changes := accounts('u', n, func(i int) int { return worker })
-				rand.Shuffle(n, func(i, k int) { changes[i], changes[k] = changes[k], changes[i] })
-				if err := retry(ctx, s, table, epoch(table, e+1, false), changes); err != nil {
-					return fmt.Errorf("worker %d: %w", worker, err)
-				}
-			}
-			return nil
-		})
+	done, finish := context.WithCancel(ctx)
+	for _, step := range []int{100, -100} {
+		g.Go(func() error { return scribble(ctx, done, n, step) })
 	}
 	g.Go(func() error {
-		conn, err := pgx.Connect(ctx, server.URL)
-		if err != nil {
-			return err
-		}
-		defer conn.Close(context.WithoutCancel(ctx))
-		for range 20 {
-			tx, err := conn.Begin(ctx)
-			if err != nil {
-				return err
-			}
-			for i := n - 1; i >= 0 && err == nil; i -= 100 { // downwards, while the workers go up
-				_, err = tx.Exec(ctx, "UPDATE dead.shared SET amount = 9 WHERE id = $1", i)
-			}
-			if err == nil {
-				err = tx.Commit(ctx)
-			}
-			_ = tx.Rollback(ctx)
-			if err != nil && !strings.Contains(err.Error(), "40P01") {
+		defer finish()
+		for e := range uint64(10) {
+			changes := accounts('u', n, func(int) int { return int(e) })
+			rand.Shuffle(n, func(i, k int) { changes[i], changes[k] = changes[k], changes[i] })
+			if err := retry(ctx, s, table, epoch(table, e+2, false), changes); err != nil {
 				return err
 			}
 		}
@@ -198,6 +175,46 @@ func TestTwoWorkersAndAForeignWriter(t *testing.T) {
 	})
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// scribble updates every hundredth row, upwards or downwards, until done ends.
+func scribble(ctx, done context.Context, n, step int) error {
+	conn, err := pgx.Connect(ctx, server.URL)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	for done.Err() == nil {
+		tx, err := conn.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range n / 100 {
+			if _, err = tx.Exec(ctx, "UPDATE dead.shared SET amount = 9 WHERE id = $1", (n+i*step)%n); err != nil {
+				break
+			}
+		}
+		if err == nil {
+			err = tx.Commit(ctx)
+		}
+		_ = tx.Rollback(ctx)
+		if err != nil && !strings.Contains(err.Error(), "40P01") {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestOneConsumerATable: two that feed one table would delete each other's rows.
+func TestOneConsumerATable(t *testing.T) {
+	s := open(t, postgres.Options{})
+	defer s.Close()
+	table := prepared(t, s, "taken", id, amount)
+	table.Source = "another"
+	var permanent *sinks.PermanentError
+	if err := s.Prepare(t.Context(), table); !errors.As(err, &permanent) || !strings.Contains(err.Error(), t.Name()) {
+		t.Fatalf("err = %v", err)
 	}
 }
 

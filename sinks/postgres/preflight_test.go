@@ -45,7 +45,7 @@ func TestPreflight(t *testing.T) {
 			exec(t, "DROP SCHEMA IF EXISTS preflight CASCADE", "CREATE SCHEMA preflight", "SET search_path = preflight; "+test.create)
 			s := open(t, postgres.Options{Schema: "preflight"})
 			defer s.Close()
-			table := sinks.Table{Source: name, Consumer: "pre", Columns: []stream.Column{id, note, balance}}
+			table := sinks.Table{Source: "preflight", Consumer: "pre", Columns: []stream.Column{id, note, balance}}
 			err := s.Prepare(t.Context(), table)
 			var permanent *sinks.PermanentError
 			if len(test.want) == 0 {

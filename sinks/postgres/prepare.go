@@ -79,6 +79,11 @@ func (s *Sink) prepareTable(ctx context.Context, tx pgx.Tx, t sinks.Table) error
 		return err
 	}
 	fresh := len(have) == 0
+	if !fresh {
+		if err := s.alone(ctx, tx, t); err != nil {
+			return err
+		}
+	}
 	switch {
 	case fresh:
 		created, err = true, s.create(ctx, tx, t)
@@ -103,6 +108,21 @@ func (s *Sink) prepareTable(ctx context.Context, tx pgx.Tx, t sinks.Table) error
 		WHERE p.created <> excluded.created OR $6 OR NOT p.columns @> excluded.columns`,
 		t.Source, t.Consumer, s.name(t), created, names, fresh)
 	return err
+}
+
+// alone refuses a table that another consumer feeds: each would delete the other's rows.
+func (s *Sink) alone(ctx context.Context, tx pgx.Tx, t sinks.Table) error {
+	var source, consumer string
+	err := tx.QueryRow(ctx, `SELECT source, consumer FROM statebridge.progress WHERE target = $1 AND (source, consumer) <> ($2, $3)`,
+		s.name(t), t.Source, t.Consumer).Scan(&source, &consumer)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return sinks.Permanent(fmt.Errorf("table %s is fed by consumer %q of source %q already; if that one is gone for good, delete its row from statebridge.progress",
+		s.name(t), consumer, source))
 }
 
 func (s *Sink) create(ctx context.Context, tx pgx.Tx, t sinks.Table) error {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/statebridge/statebridge/sinks/sqltable"
@@ -26,10 +27,15 @@ func write(table string, columns []encoder, gone []string) (s statements) {
 		if c.Key {
 			same = append(same, "s."+name+" = t."+sqltable.Quote(c.Column.Name))
 			order = append(order, name+bytewise(c.kind))
+			s.merges = s.merges || slices.Contains([]string{"numeric", "real", "double precision", "jsonb"}, c.kind)
 		}
 	}
 	list, key, match := strings.Join(names, ", "), strings.Join(order, ", "), strings.Join(same, " AND ")
-	net := "SELECT DISTINCT ON (" + key + ") * FROM " + staging + " ORDER BY " + key + ", n DESC"
+	last := ", n DESC"
+	if s.merges { // a row that went and one that came may be equal here, in any order
+		last = ", gone, n DESC"
+	}
+	net := "SELECT DISTINCT ON (" + key + ") * FROM " + staging + " ORDER BY " + key + last
 
 	s.stage = "CREATE TEMPORARY TABLE statebridge_staging ON COMMIT DROP AS SELECT " + strings.Join(stage, ", ") + ", 0::bigint AS n, false AS gone FROM " + table + " LIMIT 0"
 	s.copyStaged = "COPY " + staging + " FROM STDIN (ENCODING 'UTF8')"

@@ -218,25 +218,34 @@ func (x *transaction) merge(ctx context.Context) error {
 	if x.direct {
 		return nil
 	}
-	var run []string
+	remove, upsert := x.statements.deleteGone, x.statements.upsertNet
+	if x.to.Full {
+		remove, upsert = x.statements.deleteOthers, x.statements.upsertAll
+	}
 	if x.to.Full || x.upserts+x.deletes > 10_000 {
-		run = append(run, x.statements.analyze)
-	}
-	switch {
-	case x.to.Full:
-		run = append(run, x.statements.deleteOthers, x.statements.upsertAll)
-	case x.deletes > 0:
-		run = append(run, x.statements.deleteGone)
-	}
-	if !x.to.Full && x.upserts > 0 {
-		run = append(run, x.statements.upsertNet)
-	}
-	for _, statement := range run {
-		if _, err := x.tx.Exec(ctx, statement); err != nil {
+		if _, err := x.tx.Exec(ctx, x.statements.analyze); err != nil {
 			return err
 		}
 	}
-	return nil
+	if x.to.Full || x.deletes > 0 {
+		if _, err := x.tx.Exec(ctx, remove); err != nil {
+			return err
+		}
+	}
+	if x.upserts == 0 {
+		return nil
+	}
+	done, err := x.tx.Exec(ctx, upsert)
+	if err == nil && x.statements.merges && done.RowsAffected() < x.upserts {
+		err = x.twice("")
+	}
+	return err
+}
+
+// twice: two rows of the state would be one here.
+func (x *transaction) twice(detail string) error {
+	return sinks.Permanent(fmt.Errorf("consumer %q, epoch %d: two rows of the state have the same key%s in table %s",
+		x.table.Consumer, x.to.Number, detail, x.sink.name(x.table)))
 }
 
 func (x *transaction) advance(ctx context.Context) error {
@@ -271,8 +280,7 @@ func (x *transaction) explain(err error) error {
 	}
 	switch line, column := copyPlace(e); {
 	case e.Code == "21000" || e.Code == "23505" && x.to.Full:
-		return sinks.Permanent(fmt.Errorf("consumer %q: two rows of the state have the same key, or another unique value, in table %s: %w",
-			x.table.Consumer, x.sink.name(x.table), discreet(e)))
+		return x.twice(", or another unique value,")
 	case e.Code == "54000" && x.longest.size > 0:
 		return sinks.Refuse(x.table, x.to, x.longest.change, "", meaning(e.Code))
 	case line > 0 && permanent(e.Code):

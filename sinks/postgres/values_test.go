@@ -117,3 +117,29 @@ func TestPasswordStaysOut(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysThatMerge: PostgreSQL holds 1.0 and 1.00 for equal, the state does not.
+func TestKeysThatMerge(t *testing.T) {
+	exec(t, "CREATE SCHEMA merging")
+	s := open(t, postgres.Options{Schema: "merging"})
+	defer s.Close()
+	table := prepared(t, s, "prices", stream.Column{Name: "id", Type: "decimal", Key: true}, amount)
+	put := func(id string, amount int) stream.Change {
+		return stream.Change{Op: 'c', Key: fmt.Appendf(nil, `{"id":%q}`, id), After: fmt.Appendf(nil, `{"id":%q,"amount":%d}`, id, amount)}
+	}
+	gone := stream.Change{Op: 'd', Key: []byte(`{"id":"1.0"}`)}
+	var permanent *sinks.PermanentError
+	if err := try(t, s, table, epoch(table, 1, true), put("1.0", 1), put("1.00", 2)); !errors.As(err, &permanent) {
+		t.Errorf("both in a full epoch: %v", err)
+	}
+	commit(t, s, table, epoch(table, 1, true), put("1.0", 1), put("2", 2))
+	if err := try(t, s, table, epoch(table, 2, false), put("3", 1), put("3.0", 2)); !errors.As(err, &permanent) {
+		t.Errorf("both in a delta: %v", err)
+	}
+	for n, changes := range [][]stream.Change{{put("1.00", 3), gone}, {gone, put("1.000", 4)}} { // one goes as the other comes, in either order
+		commit(t, s, table, epoch(table, uint64(n+2), false), changes...)
+		if rows := read(t, "merging", table); len(rows) != 2 {
+			t.Errorf("rows = %v", rows)
+		}
+	}
+}

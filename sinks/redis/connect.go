@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -24,7 +25,10 @@ func (s *Sink) connect(ctx context.Context) (redis.UniversalClient, error) {
 			return nil, sinks.Permanent(masked(err, s.url))
 		}
 		o.MaxRetries = -1
-		s.client = redis.NewFailoverClient(o)
+		if s.options.TLS != nil {
+			o.TLSConfig = s.options.TLS
+		}
+		s.client, s.limit = redis.NewFailoverClient(o), maxValue
 		return s.client, nil
 	}
 	o, err := redis.ParseURL(s.url)
@@ -43,6 +47,12 @@ func (s *Sink) dial(ctx context.Context, o *redis.Options) (redis.UniversalClien
 	info, err := single.Info(ctx, "cluster").Result()
 	if err != nil {
 		return nil, errors.Join(err, single.Close())
+	}
+	s.limit = maxValue
+	if bound, err := single.ConfigGet(ctx, "proto-max-bulk-len").Result(); err == nil { // hosted servers may forbid the question
+		if n, err := strconv.Atoi(bound["proto-max-bulk-len"]); err == nil {
+			s.limit = n
+		}
 	}
 	if !strings.Contains(info, "cluster_enabled:1") {
 		s.client = single

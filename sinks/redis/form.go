@@ -9,11 +9,11 @@ import (
 	"github.com/statebridge/statebridge/stream"
 )
 
-// maxValue is the longest string that Redis holds, unless its proto-max-bulk-len was raised.
+// maxValue is the longest string that Redis takes unless its proto-max-bulk-len says otherwise. A longer one breaks the connection.
 const maxValue = 512 << 20
 
 var (
-	errBig  = errors.New("the value is longer than the 512 MB that Redis takes")
+	errBig  = errors.New("the value is longer than the server takes (proto-max-bulk-len)")
 	errNull = errors.New("encoding string can't hold a null; hash and json can")
 )
 
@@ -21,7 +21,7 @@ var (
 func (x *transaction) form(c stream.Change, values [][]byte) (args []any, column string, err error) {
 	switch x.sink.options.Encoding {
 	case JSON:
-		if len(c.After) > maxValue {
+		if len(c.After) > x.limit {
 			return nil, "", errBig
 		}
 		return []any{"s", string(c.After)}, "", nil
@@ -40,7 +40,7 @@ func (x *transaction) bare(values [][]byte) (args []any, column string, err erro
 		if values[i] == nil {
 			return nil, c.Name, errNull
 		}
-		text, err := field(c.Type, values[i])
+		text, err := x.field(c.Type, values[i])
 		return []any{"s", text}, c.Name, err
 	}
 	return nil, "", errNull
@@ -57,7 +57,7 @@ func (x *transaction) fields(values [][]byte) (args []any, column string, err er
 		if v == nil {
 			continue
 		}
-		text, err := field(x.table.Columns[i].Type, v)
+		text, err := x.field(x.table.Columns[i].Type, v)
 		if err != nil {
 			return nil, x.table.Columns[i].Name, err
 		}
@@ -102,8 +102,8 @@ func (x *transaction) header() []any {
 }
 
 // field is a value as a field of a hash: what nests stays JSON, texts are bare.
-func field(logical string, value []byte) (string, error) {
-	if len(value) > maxValue {
+func (x *transaction) field(logical string, value []byte) (string, error) {
+	if len(value) > x.limit {
 		return "", errBig
 	}
 	if logical == "json" {

@@ -42,6 +42,7 @@ type Sink struct {
 
 	mu     sync.Mutex
 	client redis.UniversalClient
+	limit  int               // bytes of the longest value that the server takes
 	tables map[string]*table // by position key
 }
 

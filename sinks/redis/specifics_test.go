@@ -310,3 +310,26 @@ func TestPasswordStaysOut(t *testing.T) {
 		}
 	}
 }
+
+// TestLongValues: refused by name before they are sent, where the server would break the connection.
+func TestLongValues(t *testing.T) {
+	server := sinktest.StartRedis(t, "--proto-max-bulk-len", "2mb")
+	s := open(t, server.URL, redis.Options{})
+	defer s.Close()
+	table := prepared(t, s, "c", id, value)
+	long := func(n int) stream.Change {
+		c := put(`{"id":"a"}`, `{"id":"a","value":"`+strings.Repeat("x", n)+`"}`)
+		c.Seq = 7
+		return c
+	}
+	var refused *sinks.RowError
+	if err := try(t.Context(), s, table, epoch(table, 1, true), long(3<<20)); !errors.As(err, &refused) || refused.Seq != 7 || refused.Column != "value" {
+		t.Fatalf("err = %v", err)
+	}
+	if err := try(t.Context(), s, table, epoch(table, 1, true), long(1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if n := dial(t, server.Addr).HStrLen(t.Context(), "c:a", "value").Val(); n != 1<<20 {
+		t.Fatalf("%d bytes", n)
+	}
+}

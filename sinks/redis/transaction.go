@@ -28,6 +28,7 @@ type transaction struct {
 	single bool   // a server, not a cluster
 	guard  string // key that each call checks the token in; "" in a cluster
 	head   []any
+	limit  int    // bytes of the longest value
 	seen   string // key of the set of keys of a full epoch; "" when no row can be left over
 
 	all, key *row.Scanner
@@ -50,14 +51,14 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 		return nil, classify(err)
 	}
 	s.mu.Lock()
-	keys := s.tables[positionKey(t)]
+	keys, limit := s.tables[positionKey(t)], s.limit
 	s.mu.Unlock()
 	if keys == nil {
 		return nil, fmt.Errorf("consumer %q is not prepared", t.Consumer)
 	}
 	_, cluster := client.(*redis.ClusterClient)
 	x := &transaction{
-		sink: s, client: client, table: t, keys: keys, to: to, token: rand.Text(), single: !cluster,
+		sink: s, client: client, table: t, keys: keys, to: to, token: rand.Text(), single: !cluster, limit: limit,
 		all: row.NewScanner(t.Columns), key: row.NewScanner(sqltable.Keys(t.Columns)), next: newBatch(),
 	}
 	if x.head = x.header(); x.single {

@@ -16,7 +16,7 @@ func Run(t *testing.T, target Target) {
 		"changes": testChanges, "full_replaces": testFullReplaces, "empty_epoch": testEmptyEpoch, "last_wins": testLastWins,
 		"replay": testReplay, "rollback": testRollback, "zombie": testZombie, "fast_forward": testFastForward, "lost": testLost,
 		"new_chain": testNewChain, "many": testMany, "random": testRandom,
-		"nulls": testNulls, "numbers": testNumbers, "floats": testFloats, "texts": testTexts, "types": testTypes, "Order": testOddNames, "composite": testComposite,
+		"nulls": testNulls, "numbers": testNumbers, "floats": testFloats, "texts": testTexts, "types": testTypes, "odd_names": testOddNames, "composite": testComposite,
 		"refusals": testRefusals, "twice": testTwice, "widens": testWidens, "gone_column": testGoneColumn,
 	} {
 		t.Run(name, func(t *testing.T) { law(t, target) })

@@ -58,6 +58,11 @@ func prepareTable(ctx context.Context, tx *sql.Tx, t sinks.Table) error {
 	if err != nil {
 		return err
 	}
+	if len(have) > 0 {
+		if err := alone(ctx, tx, t); err != nil {
+			return err
+		}
+	}
 	known, err := readProgress(ctx, tx, t)
 	if err != nil {
 		return err
@@ -88,6 +93,20 @@ func prepareTable(ctx context.Context, tx *sql.Tx, t sinks.Table) error {
 		ON CONFLICT (source, consumer) DO UPDATE SET created = excluded.created, columns = excluded.columns`,
 		t.Source, t.Consumer, known.created, string(names))
 	return err
+}
+
+// alone refuses a table that another source feeds: each would delete the other's rows.
+func alone(ctx context.Context, tx *sql.Tx, t sinks.Table) error {
+	var source string
+	err := tx.QueryRowContext(ctx, `SELECT source FROM statebridge_progress WHERE lower(consumer) = lower(?) AND (source, consumer) <> (?, ?)`,
+		t.Consumer, t.Source, t.Consumer).Scan(&source)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return sinks.Permanent(fmt.Errorf("table %q is fed from source %q already (SQLite does not tell upper from lower case in names); if that one is gone for good, delete its row from statebridge_progress", t.Consumer, source))
 }
 
 // managed is what the progress row says of the table itself.
