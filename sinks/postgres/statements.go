@@ -14,7 +14,11 @@ const staging = "pg_temp.statebridge_staging"
 // statements are those of one epoch. Staging names its columns c0, c1, …, so that none can clash with n and gone.
 type statements struct {
 	stage, copyStaged, copyDirect, analyze string
-	deleteGone, deleteOthers /* full */, upsertNet, upsertAll/* full */ string
+	deleteGone, upsertNet                  string // what changed
+	deleteOthers, upsertAll                string // of a full epoch
+
+	// merges says that PostgreSQL holds values of a key column for equal that the state tells apart: 1.0 and 1.00, 0.0 and -0.0.
+	merges bool
 }
 
 func write(table string, columns []encoder, gone []string) (s statements) {
