@@ -344,3 +344,27 @@ func TestDeltaNeedsItsBase(t *testing.T) {
 		t.Fatalf("err = %v", err)
 	}
 }
+
+// A sink may take longer for a batch than the server remembers who reads.
+func TestSlowReader(t *testing.T) {
+	idle = time.Second
+	defer func() { idle = 5 * time.Minute }()
+	s := source(t, connect(t, t.TempDir(), func(o *Options) { o.BatchBytes = 1 }), "bank")
+	w := begin(t, publisher(t, s, "accounts"), fullEpoch(1, 1))
+	for n := range 200 {
+		appendAll(t, w, row('r', 0, n))
+	}
+	e := commit(t, w)
+	got := 0
+	for batch, err := range s.Changes(t.Context(), e) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got += len(batch); got == 3 {
+			time.Sleep(3 * time.Second)
+		}
+	}
+	if got != 200 {
+		t.Fatalf("%d changes", got)
+	}
+}

@@ -20,23 +20,35 @@ type reading struct {
 	release func() bool
 }
 
+// idle is how long the server keeps a reading that nobody pulls from. A reader that is slower than that is given another one.
+var idle = 5 * time.Minute
+
+// patience is how long a message that should come may take before we look whether it is still there.
+const patience = 5 * time.Second
+
+const maxReopens = 10
+
 func (s *Source) read(ctx context.Context, filter string, from uint64) (*reading, error) {
-	c, err := s.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
-		InactiveThreshold: time.Minute,
+	r := &reading{src: s, filter: filter, seq: max(from, 1) - 1}
+	return r, r.open(ctx)
+}
+
+// open starts to pull behind the message given last.
+func (r *reading) open(ctx context.Context) error {
+	c, err := r.src.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{r.filter}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.seq + 1, InactiveThreshold: idle,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", filter, err)
+		return fmt.Errorf("reading %s: %w", r.filter, err)
 	}
-	info := c.CachedInfo()
-	ahead := min(max(defaultWindow/s.limit, 4), 512)
+	ahead := min(max(defaultWindow/r.src.limit, 4), 512)
 	it, err := c.Messages(jetstream.PullMaxMessages(ahead))
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", filter, err)
+		return fmt.Errorf("reading %s: %w", r.filter, err)
 	}
-	r := &reading{src: s, filter: filter, it: it, seq: max(from, 1) - 1, pending: info.NumPending}
+	r.it, r.pending = it, c.CachedInfo().NumPending
 	r.release = context.AfterFunc(ctx, it.Stop)
-	return r, nil
+	return nil
 }
 
 func (r *reading) stop() {
@@ -47,12 +59,9 @@ func (r *reading) stop() {
 // left says whether the stream had more messages when the last one was given.
 func (r *reading) left() bool { return r.pending > 0 }
 
-// patience is how long a message that should come may take before we look whether it is still there.
-const patience = 5 * time.Second
-
 // next gives the next message, or nil when there is none up to sequence to any more.
 func (r *reading) next(ctx context.Context, to uint64) (jetstream.Msg, error) {
-	for {
+	for range maxReopens {
 		m, err := r.it.Next(jetstream.NextMaxWait(patience))
 		switch {
 		case ctx.Err() != nil:
@@ -70,7 +79,12 @@ func (r *reading) next(ctx context.Context, to uint64) (jetstream.Msg, error) {
 		if there, err := r.src.hasMessage(ctx, r.filter, r.seq+1, to); err != nil || !there {
 			return nil, err
 		}
+		r.stop() // it is there and does not come: the server has forgotten this reading
+		if err := r.open(ctx); err != nil {
+			return nil, err
+		}
 	}
+	return nil, fmt.Errorf("reading %s: the message behind sequence %d is in the stream and is not delivered", r.filter, r.seq)
 }
 
 // hasMessage says whether the stream has a message that fits the filter, with a sequence in [from, to].
