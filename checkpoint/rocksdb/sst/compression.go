@@ -107,10 +107,10 @@ func (d *decompressor) sized(dst, src []byte, compression byte) ([]byte, error) 
 		out, err := d.zstd.DecodeAll(src, room(dst, size, 64*len(src)))
 		return exactly(out, size, err)
 	}
-	if size > 256*len(src)+64 { // the most that LZ4 can give
+	if size <= 0 || size > 256*len(src)+64 { // nothing is no block, and with no room the decoder crashes; more LZ4 cannot give
 		return nil, errSize
 	}
-	out := room(dst, size, size)[:max(size, 0)]
+	out := room(dst, size, size)[:size]
 	n, err := lz4.UncompressBlockWithDict(src, out, d.dict)
 	return exactly(out[:max(n, 0)], size, err)
 }

@@ -104,6 +104,7 @@ func FuzzFilter(f *testing.F) {
 func FuzzDecompress(f *testing.F) {
 	f.Add(snappy.Encode(nil, bytes.Repeat([]byte("abc"), 100)), byte(snappyBlock), uint32(5))
 	f.Add([]byte("\x05\x50hello"), byte(lz4Block), uint32(5))
+	f.Add([]byte("\x00\x50hello"), byte(lz4Block), uint32(5))
 	f.Add([]byte("\x05\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00hello"), byte(zstdFrame), uint32(5))
 	f.Add([]byte("\x05\x01\x05\x00\xfa\xffhello"), byte(deflateBlock), uint32(2))
 	f.Fuzz(func(t *testing.T, b []byte, compression byte, version uint32) {
