@@ -26,6 +26,7 @@ type branch struct {
 	quoted  []byte // its name in an object
 	index   int    // its position in an array, or -1
 	strict  bool   // a member of the value that is not among members is a fault
+	key     bool   // some column that shows it, or a part of it, is a key column
 }
 
 // NewProjection prepares columns for many rows.
@@ -40,6 +41,7 @@ func NewProjection(columns []Column) *Projection {
 		}
 		(*b).add(i, names, c.positions)
 		(*b).strict = (*b).strict || c.whole
+		(*b).key = (*b).key || c.Key
 	}
 	return p
 }
@@ -157,7 +159,7 @@ func (c *cutting) release() {
 func (p *Projection) cut(parts [][]byte, row *Row, keyOnly bool, ttl []byte) error {
 	for i, v := range [...][]byte{row.Key, row.Namespace, row.MapKey, row.Value, ttl} {
 		b := p.roots[i]
-		if b == nil || keyOnly && !p.hasKey(b) {
+		if b == nil || keyOnly && !b.key {
 			continue
 		}
 		if i == rootTTL && len(ttl) == 0 {
@@ -168,21 +170,6 @@ func (p *Projection) cut(parts [][]byte, row *Row, keyOnly bool, ttl []byte) err
 		}
 	}
 	return nil
-}
-
-// hasKey says whether some column of b is a key column.
-func (p *Projection) hasKey(b *branch) bool {
-	for _, c := range b.columns {
-		if p.columns[c].key {
-			return true
-		}
-	}
-	for _, m := range b.members {
-		if p.hasKey(m) {
-			return true
-		}
-	}
-	return false
 }
 
 func (b *branch) cut(parts [][]byte, v []byte) error {

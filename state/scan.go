@@ -2,7 +2,9 @@ package state
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"math/bits"
 )
 
 // Canonical JSON has no white space, so that its parts are found by scanning alone.
@@ -30,8 +32,19 @@ func skipValue(b []byte, i int) (int, error) {
 	return i, nil
 }
 
+// skipString looks at eight bytes at a time while none of them is a quote or a backslash.
 func skipString(b []byte, i int) (int, error) {
 	for i++; i < len(b); i++ {
+		for ; i+8 <= len(b); i += 8 {
+			w := binary.LittleEndian.Uint64(b[i:])
+			if hit := zeroBytes(w^lowBits*'"') | zeroBytes(w^lowBits*'\\'); hit != 0 {
+				i += bits.TrailingZeros64(hit) / 8
+				break
+			}
+		}
+		if i >= len(b) {
+			break
+		}
 		switch b[i] {
 		case '\\':
 			i++

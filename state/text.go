@@ -12,7 +12,13 @@ import (
 // A Flink string is a varint of its length plus one, 0 for null, then each UTF-16 code unit as a varint of at most
 // three bytes.
 
-const highBits = 0x8080808080808080
+const (
+	highBits = 0x8080808080808080
+	lowBits  = 0x0101010101010101
+)
+
+// zeroBytes sets the high bit of each byte of w that is zero; of those above the lowest one also some that are not.
+func zeroBytes(w uint64) uint64 { return (w - lowBits) &^ w & highBits }
 
 // flinkStringLen reads the length in code units; -1 stands for null.
 func flinkStringLen(r *javaio.Reader) int {
@@ -83,13 +89,11 @@ func appendFlinkString(dst []byte, r *javaio.Reader) []byte {
 
 // plainPrefix counts the leading bytes that stand for themselves in JSON, eight at a time while it can.
 func plainPrefix(b []byte) int {
-	const ones = 0x0101010101010101
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
-		quote, slash := w^ones*'"', w^ones*'\\'
-		control := (w - ones*0x20) // borrows where a byte is below 0x20
-		if (w|control|(quote-ones)&^quote|(slash-ones)&^slash)&highBits != 0 {
+		control := w - lowBits*0x20 // borrows where a byte is below 0x20
+		if (w|control)&highBits|zeroBytes(w^lowBits*'"')|zeroBytes(w^lowBits*'\\') != 0 {
 			break
 		}
 	}
