@@ -2,8 +2,11 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/postgres"
@@ -156,5 +159,24 @@ func TestForeignTableStays(t *testing.T) {
 	err := connect(t).QueryRow(t.Context(), "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'foreign_table'").Scan(&n)
 	if err != nil || n != 2 {
 		t.Errorf("%d columns, %v", n, err)
+	}
+}
+
+// TestManyStartAtOnce: workers of several processes meet a database where nothing is there yet.
+func TestManyStartAtOnce(t *testing.T) {
+	exec(t, "CREATE DATABASE fresh")
+	url := strings.Replace(server.URL, "/postgres?", "/fresh?", 1)
+	var g errgroup.Group
+	for i := range 8 {
+		s, err := postgres.Open(t.Context(), url, postgres.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		table := sinks.Table{Source: "s", Consumer: fmt.Sprint("t", i/2), Columns: []stream.Column{id, note}}
+		g.Go(func() error { return s.Prepare(t.Context(), table) })
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
 	}
 }

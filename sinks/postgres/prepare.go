@@ -21,6 +21,10 @@ func (s *Sink) Prepare(ctx context.Context, t sinks.Table) error {
 		return err
 	}
 	return s.inTransaction(ctx, func(tx pgx.Tx) error {
+		// One at a time in the database: CREATE … IF NOT EXISTS fails when two run at once. The lock ends with the transaction.
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('statebridge'))`); err != nil {
+			return err
+		}
 		if err := createProgress(ctx, tx); err != nil {
 			return err
 		}
