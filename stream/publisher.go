@@ -34,7 +34,7 @@ func (s *Source) Publisher(ctx context.Context, consumer string) (*Publisher, er
 		return nil, err
 	}
 	p := &Publisher{src: s, consumer: consumer}
-	if err := p.recover(ctx); err != nil {
+	if err := p.catchUp(ctx); err != nil {
 		return nil, fmt.Errorf("source %s, consumer %s: %w", s.name, consumer, err)
 	}
 	return p, nil
@@ -141,7 +141,7 @@ const maxTries = 10
 // refresh looks again at what was published, and gives ErrFenced when it is not what this publisher knows.
 func (p *Publisher) refresh(ctx context.Context) error {
 	number, attempt := p.last.Number, p.last.Attempt
-	if err := p.recover(ctx); err != nil {
+	if err := p.catchUp(ctx); err != nil {
 		return err
 	}
 	if p.last.Number != number || p.last.Attempt != attempt {

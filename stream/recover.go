@@ -9,9 +9,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// recover finds the newest published epoch. That is the newest record or the newest commit line of the control subject, whichever has the higher number: such a line
+// catchUp finds the newest published epoch. That is the newest record or the newest commit line of the control subject, whichever has the higher number: such a line
 // is stored after every change of its epoch, so that it is rolled forward to a record.
-func (p *Publisher) recover(ctx context.Context) error {
+func (p *Publisher) catchUp(ctx context.Context) error {
 	s := p.src
 	head, ok, err := s.Head(ctx, p.consumer)
 	if err != nil {
