@@ -40,7 +40,9 @@ func (o *Operator) load(ctx context.Context) ([]*Table, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	return o.assemble(slices.Concat(loaded...))
+	parts := slices.Concat(loaded...)
+	shareKeys(parts)
+	return o.assemble(parts)
 }
 
 func (o *Operator) assemble(parts []part) ([]*Table, error) {
@@ -74,7 +76,7 @@ func (o *Operator) openSubtask(ctx context.Context, s *flink.Subtask) ([]part, e
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, timers...)
+		parts = append(withoutLoggedTimers(parts, timers), timers...)
 	}
 	if s.ManagedOperator != nil {
 		lists, err := o.openOperatorState(ctx, s.ManagedOperator)
@@ -127,8 +129,8 @@ func (o *Operator) openKeyed(ctx context.Context, h flink.KeyedHandle) ([]part, 
 		return o.openStream(ctx, h)
 	case *flink.IncrementalHandle:
 		return o.openDatabase(ctx, h)
-	case *flink.ChangelogHandle, *flink.ChangelogBytesHandle, *flink.ChangelogFilesHandle:
-		return nil, fault.Unsupported(o.snapshot.Location, -1, "state of the changelog backend is not read yet")
+	case *flink.ChangelogHandle:
+		return o.openChangelog(ctx, h)
 	}
 	return nil, fault.Unsupported(o.snapshot.Location, -1, "state handle %T is not read", h)
 }
