@@ -58,7 +58,7 @@ var (
 
 // finish replaces the collected bytes by the members in order.
 func (b *bag) finish(dst []byte, s shape) []byte {
-	defer memberPool.Put(b.members)
+	defer b.release()
 	if len(*b.members) == 0 {
 		return append(dst, s.open, s.close)
 	}
@@ -78,6 +78,15 @@ func (b *bag) finish(dst []byte, s shape) []byte {
 	dst[len(dst)-1] = s.close // in place of the last comma
 	n := copy(dst[b.start:], dst[end:])
 	return dst[:b.start+n]
+}
+
+// maxPooled bounds what the pool keeps after a large bag.
+const maxPooled = 1 << 16
+
+func (b *bag) release() {
+	if cap(*b.members) <= maxPooled {
+		memberPool.Put(b.members)
+	}
 }
 
 // repeated says whether the next member has the key of member i.

@@ -71,7 +71,7 @@ func (c *tupleCodec) AppendKey(dst, json []byte) ([]byte, error) {
 // HashCode is that of Flink's tuples.
 func (c *tupleCodec) HashCode(json []byte) (int32, bool) {
 	parts, err := elementsOf(json, len(c.fields))
-	if err != nil {
+	if err != nil || c.unhashed {
 		return 0, false
 	}
 	return hashParts(0, func(i int) Codec { return c.fields[i] }, parts)

@@ -177,3 +177,21 @@ func TestUnknownFieldSerializer(t *testing.T) {
 		t.Errorf("a null field needs no serializer: %v", err)
 	}
 }
+
+// TestScala reads a case class and an Option. The hashCode of a case class is not that of a tuple.
+func TestScala(t *testing.T) {
+	s := new(stream)
+	s.i32(6).raw(0).i32(2).utf(scala+"ScalaCaseClassSerializerSnapshot").i32(3).i32(compositeMagic).i32(2).utf("my.Case")
+	s.i32(nestedMagic).i32(1).i32(2).utf(longClass).i32(3)
+	s.utf(scala + "ScalaOptionSerializerSnapshot").i32(3).i32(compositeMagic).i32(2).i32(nestedMagic).i32(1).i32(1).utf(longClass).i32(3)
+	m, err := readKeyed(s.i16(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := decode(t, m.Key, unhex(t, "0000000000000005 00")); err != nil || got != "[5,null]" {
+		t.Error(got, err)
+	}
+	if _, ok := m.Key.(KeyCodec).HashCode([]byte("[5,null]")); ok {
+		t.Error("the hashCode of a case class is not known")
+	}
+}

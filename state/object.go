@@ -49,7 +49,7 @@ func (p *snapshots) optional(present bool, name string) Codec {
 	if !present {
 		return newRaw(name, "its serializer is not in the snapshot")
 	}
-	return p.framed(p.versioned)
+	return p.inFrame(p.versioned)
 }
 
 func (c *objectCodec) field(name string, codec Codec) {

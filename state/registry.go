@@ -5,6 +5,7 @@ const (
 	arrays  = base + "array."
 	runtime = "org.apache.flink.api.java.typeutils.runtime."
 	windows = "org.apache.flink.streaming.api.windowing.windows."
+	scala   = "org.apache.flink.api.scala.typeutils."
 	table   = "org.apache.flink.table.runtime.typeutils."
 )
 
@@ -29,6 +30,9 @@ func init() {
 		base + "MapSerializerSnapshot":                                            composite(2, newMap),
 		base + "GenericArraySerializerSnapshot":                                   readGenericArray,
 		base + "EnumSerializer":                                                   readEnum,
+		"org.apache.flink.runtime.state.JavaSerializer":                           simple(javaCodec),
+		scala + "ScalaCaseClassSerializerSnapshot":                                readCaseClass,
+		scala + "ScalaOptionSerializerSnapshot":                                   composite(1, newOption),
 		table + "RowDataSerializer":                                               readRowData,
 		table + "BinaryRowDataSerializer":                                         readBinaryRow,
 		table + "StringDataSerializer":                                            simple(sqlStringCodec),
@@ -77,6 +81,7 @@ var basicSerializers = map[string]Codec{
 	"DateSerializer": dateCodec, "SqlDateSerializer": dateCodec, "SqlTimeSerializer": dateCodec,
 	"SqlTimestampSerializer": timestampCodec, "InstantSerializer": instantCodec,
 	"LocalDateSerializer": localDateCodec, "LocalTimeSerializer": localTimeCodec, "LocalDateTimeSerializer": localDateTimeCodec,
+	"NullValueSerializer": nullValueCodec, "VariantSerializer": variantCodec, "BitmapSerializer": bitmapCodec,
 	"BigIntSerializer": bigIntCodec, "BigDecSerializer": bigDecCodec,
 }
 

@@ -141,8 +141,8 @@ func composite(n int, build func(nested []Codec) Codec) snapshotReader {
 	}
 }
 
-// framed reads a value whose length stands before it. What is not supported in there costs only this value.
-func (p *snapshots) framed(read func() Codec) Codec {
+// inFrame reads a value whose length stands before it. What is not supported in there costs only this value.
+func (p *snapshots) inFrame(read func() Codec) Codec {
 	n := p.r.Count(1)
 	at := p.r.Offset()
 	frame := p.r.Take(n)

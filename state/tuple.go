@@ -11,6 +11,8 @@ type tupleCodec struct {
 	typ    Type
 	fields []Codec
 	size   int
+	// unhashed says that hashCode is not that of Flink's tuples.
+	unhashed bool
 }
 
 var tuple0Codec = fixed(Tuple, 1, func(dst []byte, r *javaio.Reader) []byte { r.Skip(1); return append(dst, '[', ']') })
@@ -28,7 +30,7 @@ func readTuple(p *snapshots, class string, version int32) Codec {
 	return newTuple(nested)
 }
 
-func newTuple(fields []Codec) Codec {
+func newTuple(fields []Codec) *tupleCodec {
 	c := &tupleCodec{typ: Type{Kind: Tuple, Fields: positions(fields)}, fields: fields}
 	for _, f := range fields {
 		n := f.FixedLen()
