@@ -122,7 +122,7 @@ func readFile(ctx context.Context, open Opener, name string) (file, error) {
 	if err != nil {
 		return file{}, missing(name, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // read only: nothing is lost
 	if f.Size() > math.MaxInt32 {
 		return file{}, fault.Corrupt(f.Name(), 0, "%s has %d bytes", name, f.Size())
 	}
@@ -192,13 +192,13 @@ func (db *DB) openTable(ctx context.Context, m FileMeta) (*sst.Table, error) {
 		return nil, missing(m.Name(), err)
 	}
 	if m.Size != f.Size() {
-		f.Close()
+		_ = f.Close()
 		return nil, &fault.CorruptError{File: f.Name(), Offset: f.Size(), Truncated: f.Size() < m.Size,
 			Reason: fmt.Sprintf("%s has %d bytes, the MANIFEST says %d", m.Name(), f.Size(), m.Size)}
 	}
 	t, err := sst.Open(ctx, f, sst.Options{LargestSeq: m.LargestSeq, Stats: &db.stats})
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", m.Name(), err)
 	}
 	return t, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
@@ -224,11 +225,11 @@ func TestFragments(t *testing.T) {
 		return Tombstone{Start: []byte(start), End: []byte(end), Seq: seq}
 	}
 	in := []Tombstone{span("a", "m", 5), span("c", "f", 9), span("e", "h", 7), span("x", "z", 1)}
-	got := ""
+	var b strings.Builder
 	for _, s := range fragment(in) {
-		got += fmt.Sprintf("%s-%s:%d ", s.Start, s.End, s.Seq)
+		fmt.Fprintf(&b, "%s-%s:%d ", s.Start, s.End, s.Seq)
 	}
-	if want := "a-c:5 c-e:9 e-f:9 f-h:7 h-m:5 x-z:1 "; got != want {
+	if got, want := b.String(), "a-c:5 c-e:9 e-f:9 f-h:7 h-m:5 x-z:1 "; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

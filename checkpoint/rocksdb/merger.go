@@ -49,13 +49,14 @@ func (m *merger) fail(err error) bool {
 
 // next moves to the next entry below the upper bound, and sees whether its user key is still that of the entry before.
 func (m *merger) next() bool {
-	if r := m.root; r == nil { // not begun, or at the end
+	switch r := m.root; {
+	case r == nil: // not begun, or at the end
 		m.start()
-	} else if len(m.heap) > 1 {
+	case len(m.heap) > 1:
 		m.nextOfMany(r)
-	} else if r.it.Next() {
+	case r.it.Next():
 		m.same = !r.it.Fresh()
-	} else {
+	default:
 		m.before = append(m.before[:0], r.it.User()...)
 		m.nextFile(r)
 	}

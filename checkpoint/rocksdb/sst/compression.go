@@ -31,10 +31,10 @@ const maxBlock = 1<<31 - 1
 
 var errSize = errors.New("uncompressed size is not the one announced")
 
-// errCodec is a compression that is not read here.
-type errCodec string
+// codecError is a compression that is not read here.
+type codecError string
 
-func (e errCodec) Error() string { return string(e) }
+func (e codecError) Error() string { return string(e) }
 
 // decompressor undoes the compression of one table's blocks. It is safe for concurrent use.
 type decompressor struct {
@@ -83,11 +83,11 @@ func (d *decompressor) block(dst, src []byte, compression byte) ([]byte, error) 
 		}
 		return snappy.Decode(dst[:cap(dst)], src)
 	case xpressBlock:
-		return nil, errCodec("compression xpress unsupported")
+		return nil, codecError("compression xpress unsupported")
 	case deflateBlock, bzip2Block, lz4Block, lz4hcBlock, zstdFrame:
 		return d.sized(dst, src, compression)
 	}
-	return nil, errCodec(fmt.Sprintf("compression type %d unsupported", compression))
+	return nil, codecError(fmt.Sprintf("compression type %d unsupported", compression))
 }
 
 // sized handles the compressions that carry no size of their own: RocksDB puts it in front.

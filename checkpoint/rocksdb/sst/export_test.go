@@ -65,13 +65,14 @@ func (t *Table) Describe(ctx context.Context) string {
 	if i.err != nil {
 		return i.err.Error()
 	}
-	s := fmt.Sprintf("version %d, checksum %d, compression %v, index %d", t.footer.version, t.footer.checksum, kinds, p.indexType)
+	var s strings.Builder
+	fmt.Fprintf(&s, "version %d, checksum %d, compression %v, index %d", t.footer.version, t.footer.checksum, kinds, p.indexType)
 	for _, flag := range []struct {
 		set  bool
 		name string
 	}{{buckets, "hash buckets"}, {p.indexDelta, "delta"}, {p.indexUserKeys, "user keys"}, {t.footer.base != 0, "context checksums"}, {len(t.tombstones) > 0, "range tombstones"}, {t.replaceSeq, "global sequence number"}} {
 		if flag.set {
-			s += ", " + flag.name
+			s.WriteString(", " + flag.name)
 		}
 	}
 	for name := range t.meta {
@@ -79,5 +80,6 @@ func (t *Table) Describe(ctx context.Context) string {
 			delete(t.meta, name)
 		}
 	}
-	return s + fmt.Sprintf(", %v", slices.Sorted(maps.Keys(t.meta)))
+	fmt.Fprintf(&s, ", %v", slices.Sorted(maps.Keys(t.meta)))
+	return s.String()
 }

@@ -57,7 +57,7 @@ func (x *indexEntries) handle(p []byte, shared int) bool {
 			n += k + int(size)
 		}
 	}
-	if !ok || x.form.userKeys == false && len(x.key) < ikey.TrailerSize {
+	if !ok || !x.form.userKeys && len(x.key) < ikey.TrailerSize {
 		x.err = x.corrupt("malformed index value before byte %d of the block", x.next)
 		return false
 	}

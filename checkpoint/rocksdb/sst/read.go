@@ -105,7 +105,7 @@ func (t *Table) unpack(ctx context.Context, h handle, stored, buf []byte) ([]byt
 }
 
 func (t *Table) codecFault(err error, h handle, compression byte) error {
-	var unknown errCodec
+	var unknown codecError
 	if errors.As(err, &unknown) {
 		return fault.Unsupported(t.name, int64(h.offset), "%v", err)
 	}
