@@ -15,11 +15,12 @@ var seed = flag.Uint64("seed", 0, "of the points at which TestKill kills; 0: a n
 // While a job moves, `run` is killed at 20 random points and started again. A reader never sees a mixture, and the targets still end equal to the
 // last snapshot.
 func TestKill(t *testing.T) {
-	if *seed == 0 {
-		*seed = rand.Uint64()
+	points := *seed
+	if points == 0 {
+		points = rand.Uint64()
 	}
-	t.Logf("repeat with -seed %d", *seed)
-	random := rand.New(rand.NewPCG(*seed, 0))
+	t.Logf("repeat with -seed %d", points)
+	random := rand.New(rand.NewPCG(points, 0))
 
 	dir := filepath.Join(t.TempDir(), "job")
 	postgres, redis := sinktest.StartPostgres(t).URL, sinktest.StartRedis(t).URL

@@ -3,6 +3,9 @@ package e2e
 import (
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +55,50 @@ func TestRescaled(t *testing.T) {
 		targets.Await(p, Expected(t, last.Expected), time.Minute)
 	}
 	p.Stop()
+}
+
+// A job dies and is started again from its oldest checkpoint, so it does anew, and at another pace, what had been mirrored already. The targets go
+// back with it, though the checkpoints of the dead job have the higher numbers at first.
+func TestRewound(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "job")
+	postgres, redis := sinktest.StartPostgres(t).URL, sinktest.StartRedis(t).URL
+	b := NewBridge(t, Build(t), t.TempDir(), Bank(filepath.Join(dir, "checkpoints"), postgres, redis))
+	targets := Connect(t, postgres, redis)
+
+	p := b.Start()
+	args := []string{"--seconds", "600", "--accounts", "300", "--interval", "3600000"} // checkpoints only when asked, and one at the start
+	job := StartJob(t, JobOptions{Dir: dir, Args: append(args, "--rate", "2000")})
+	mirrored := job.Snapshot(1)
+	for n := range 4 {
+		time.Sleep(300 * time.Millisecond)
+		job.Send("checkpoint")
+		mirrored = job.Snapshot(n + 2)
+	}
+	targets.Await(p, Expected(t, mirrored.Expected), time.Minute)
+	job.Kill()
+	left, err := filepath.Glob(filepath.Join(job.Started().Dir, "chk-*", "_metadata"))
+	if err != nil || len(left) == 0 {
+		t.Fatalf("the job left %q, %v", left, err)
+	}
+
+	oldest := filepath.Dir(slices.MinFunc(left, func(a, b string) int { return number(t, a) - number(t, b) }))
+	job = StartJob(t, JobOptions{Dir: dir, Args: append(args, "--rate", "100", "--restore", oldest)})
+	if first := job.Snapshot(1); first.CheckpointID > mirrored.CheckpointID {
+		t.Errorf("the job goes on with checkpoint %d: it was not rewound behind %d", first.CheckpointID, mirrored.CheckpointID)
+	}
+	last := job.Stop()
+	targets.Await(p, Expected(t, last.Expected), time.Minute)
+	p.Stop()
+}
+
+// number is the checkpoint's, from the path of its _metadata.
+func number(t *testing.T, metadata string) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(metadata)), "chk-"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // Run from time to time, as from cron, once after each snapshot.
