@@ -181,7 +181,7 @@ func TestUnknownFieldSerializer(t *testing.T) {
 // TestScala reads a case class and an Option. The hashCode of a case class is not that of a tuple.
 func TestScala(t *testing.T) {
 	s := new(stream)
-	s.i32(6).raw(0).i32(2).utf(scala+"ScalaCaseClassSerializerSnapshot").i32(3).i32(compositeMagic).i32(2).utf("my.Case")
+	s.i32(6).raw(0).i32(2).utf(scala + "ScalaCaseClassSerializerSnapshot").i32(3).i32(compositeMagic).i32(2).utf("my.Case")
 	s.i32(nestedMagic).i32(1).i32(2).utf(longClass).i32(3)
 	s.utf(scala + "ScalaOptionSerializerSnapshot").i32(3).i32(compositeMagic).i32(2).i32(nestedMagic).i32(1).i32(1).utf(longClass).i32(3)
 	m, err := readKeyed(s.i16(0))
