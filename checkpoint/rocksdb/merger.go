@@ -97,7 +97,7 @@ func (m *merger) compare() {
 	order := bytes.Compare(m.root.it.User(), m.before)
 	m.same = order == 0
 	if order < 0 {
-		m.fail(fault.Corrupt(m.root.ref.table.Name(), -1, "key %x stands behind %x", m.root.it.User(), m.before))
+		m.fail(fault.Corrupt(m.root.ref.table.Name(), m.root.it.Offset(), "key %x stands behind %x", m.root.it.User(), m.before))
 		m.root = nil
 	}
 }

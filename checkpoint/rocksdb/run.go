@@ -106,7 +106,7 @@ func (r *run) finish() bool {
 // inside reports a table whose entries are not those that the MANIFEST tells of: another file under its name.
 func (r *run) inside(ok bool) bool {
 	if !ok {
-		r.m.fail(fault.Corrupt(r.ref.table.Name(), -1, "%s has key %x, outside of its bounds in the MANIFEST", r.file.Name(), r.it.User()))
+		r.m.fail(fault.Corrupt(r.ref.table.Name(), r.it.Offset(), "%s has key %x, outside of its bounds in the MANIFEST", r.file.Name(), r.it.User()))
 	}
 	return ok
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/snappy"
@@ -40,11 +41,14 @@ func (e codecError) Error() string { return string(e) }
 type decompressor struct {
 	version uint32 // of the table's format
 	dict    []byte
-	zstd    *zstd.Decoder
+	zstd    *zstd.Decoder // with the dictionary; nil without one
 }
 
 // sharedZstd serves all tables without a dictionary; DecodeAll of one decoder may be called concurrently.
-var sharedZstd = newZstd(nil)
+var sharedZstd = sync.OnceValue(func() *zstd.Decoder { return newZstd(nil) })
+
+// inflaters keeps readers of deflate for their tables.
+var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
 func newZstd(dict []byte) *zstd.Decoder {
 	opts := []zstd.DOption{zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxBlock)}
@@ -62,7 +66,7 @@ func newZstd(dict []byte) *zstd.Decoder {
 }
 
 func newDecompressor(version uint32, dict []byte) (*decompressor, error) {
-	d := &decompressor{version: version, dict: dict, zstd: sharedZstd}
+	d := &decompressor{version: version, dict: dict}
 	if len(dict) > 0 {
 		if d.zstd = newZstd(dict); d.zstd == nil {
 			return nil, errors.New("malformed dictionary")
@@ -98,13 +102,15 @@ func (d *decompressor) sized(dst, src []byte, compression byte) ([]byte, error) 
 	}
 	switch compression {
 	case deflateBlock:
-		r := flate.NewReaderDict(bytes.NewReader(src), d.dict)
-		defer r.Close()
-		return readAll(dst, r, size)
+		return inflate(dst, src, d.dict, size)
 	case bzip2Block:
 		return readAll(dst, bzip2.NewReader(bytes.NewReader(src)), size)
 	case zstdFrame:
-		out, err := d.zstd.DecodeAll(src, room(dst, size, 64*len(src)))
+		z := d.zstd
+		if z == nil {
+			z = sharedZstd()
+		}
+		out, err := z.DecodeAll(src, room(dst, size, 64*len(src)))
 		return exactly(out, size, err)
 	}
 	if size <= 0 || size > 256*len(src)+64 { // nothing is no block, and with no room the decoder crashes; more LZ4 cannot give
@@ -113,6 +119,15 @@ func (d *decompressor) sized(dst, src []byte, compression byte) ([]byte, error) 
 	out := room(dst, size, size)[:size]
 	n, err := lz4.UncompressBlockWithDict(src, out, d.dict)
 	return exactly(out[:max(n, 0)], size, err)
+}
+
+func inflate(dst, src, dict []byte, size int) ([]byte, error) {
+	r := inflaters.Get().(io.Reader)
+	defer inflaters.Put(r)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(src), dict); err != nil {
+		return nil, err
+	}
+	return readAll(dst, r, size)
 }
 
 // size splits the announced size off; -1 where old formats have none.

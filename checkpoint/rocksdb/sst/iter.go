@@ -71,6 +71,9 @@ func (i *Iter) Trailer() uint64 { return i.trailer }
 // Value gives the value; it is empty for deletions.
 func (i *Iter) Value() []byte { return i.data.value }
 
+// Offset is where the present data block is in the file.
+func (i *Iter) Offset() int64 { return i.data.offset }
+
 // Err gives the fault that ended the walk, or nil at its natural end.
 func (i *Iter) Err() error { return i.err }
 

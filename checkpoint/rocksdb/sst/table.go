@@ -93,7 +93,7 @@ func (t *Table) readFooter(ctx context.Context) error {
 		return err
 	}
 	t.tail = tail{b, size - int64(len(b))}
-	t.codec = &decompressor{zstd: sharedZstd}
+	t.codec = &decompressor{}
 	var err error
 	t.footer, err = decodeFooter(t.name, b, size)
 	if err == nil {
@@ -216,10 +216,10 @@ func foreign(name, known string) bool { return name != "" && name != "nullptr" &
 
 // takeGlobalSeq decides the sequence number of an ingested file's entries, which were all written as 0.
 func (t *Table) takeGlobalSeq(largest uint64) error {
-	p := t.props
+	p, at := t.props, int64(t.meta["rocksdb.properties"].offset)
 	if p.external < 2 {
 		if p.globalSeq != 0 {
-			return fault.Corrupt(t.name, -1, "global sequence number %d in a file of external version %d", p.globalSeq, p.external)
+			return fault.Corrupt(t.name, at, "global sequence number %d in a file of external version %d", p.globalSeq, p.external)
 		}
 		return nil
 	}
@@ -229,11 +229,11 @@ func (t *Table) takeGlobalSeq(largest uint64) error {
 			t.globalSeq = largest
 		}
 		if t.globalSeq != largest {
-			return fault.Corrupt(t.name, -1, "global sequence number %d, the MANIFEST says %d", t.globalSeq, largest)
+			return fault.Corrupt(t.name, at, "global sequence number %d, the MANIFEST says %d", t.globalSeq, largest)
 		}
 	}
 	if t.globalSeq > ikey.MaxSeq {
-		return fault.Corrupt(t.name, -1, "global sequence number %d", t.globalSeq)
+		return fault.Corrupt(t.name, at, "global sequence number %d", t.globalSeq)
 	}
 	return nil
 }
