@@ -20,13 +20,15 @@ type batch struct {
 	calls []call
 	keys  []any // of the rows, for the set of keys that a full epoch has seen
 	has   map[string]bool
+	gone  []string // of the keys, those of deleted rows
 	size  int
 }
 
 // call is one run of the rows script.
 type call struct {
-	keys []any
-	args []any
+	keys   []any
+	args   []any
+	writes bool // not all of it is deletes
 }
 
 func newBatch() *batch { return &batch{has: make(map[string]bool, callRows)} }
@@ -41,6 +43,20 @@ func (b *batch) add(key string, size int, single bool, args ...any) {
 	c := &b.calls[len(b.calls)-1]
 	c.keys, c.args = append(c.keys, key), append(c.args, args...)
 	b.keys, b.has[key], b.size = append(b.keys, key), true, b.size+size
+	if args[0] == "d" {
+		b.gone = append(b.gone, key)
+	} else {
+		c.writes = true
+	}
+}
+
+// deletes is the part of a batch that a server without memory still takes.
+func (b *batch) deletes(single bool) *batch {
+	d := newBatch()
+	for _, key := range b.gone {
+		d.add(key, len(key), single, "d")
+	}
+	return d
 }
 
 // send runs the calls and checks the reply of each. It says how many of the keys had been there.
@@ -49,14 +65,19 @@ func (b *batch) send(ctx context.Context, client redis.UniversalClient, header [
 	pipe := client.Pipeline()
 	replies := make([]*redis.Cmd, 0, len(b.calls))
 	for _, c := range b.calls {
-		words := make([]any, 0, 4+len(c.keys)+len(header)+len(c.args))
+		flag := ""
+		if c.writes {
+			flag = "w"
+		}
+		words := make([]any, 0, 5+len(c.keys)+len(header)+len(c.args))
 		words = append(words, "evalsha", rowsScript.Hash())
 		if guard != "" {
 			words = append(words, strconv.Itoa(len(c.keys)+1), guard)
 		} else {
 			words = append(words, strconv.Itoa(len(c.keys)))
 		}
-		words = append(append(append(words, c.keys...), header...), c.args...)
+		words = append(append(words, c.keys...), header...)
+		words = append(append(words, flag), c.args...)
 		replies = append(replies, pipe.Do(ctx, words...))
 	}
 	if seen != "" {

@@ -333,3 +333,80 @@ func TestLongValues(t *testing.T) {
 		t.Fatalf("%d bytes", n)
 	}
 }
+
+// TestOutOfMemory: 1000 deletes get through between 10 upserts that do not; nothing is shown as complete; all is well once there is room.
+func TestOutOfMemory(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	c := dial(t, server.Addr)
+	s := open(t, server.URL, redis.Options{})
+	defer s.Close()
+	table := prepared(t, s, "c", id, value)
+	var fill, step []stream.Change
+	for i := range 1000 {
+		key := fmt.Sprintf(`{"id":"old-%d"}`, i)
+		fill = append(fill, put(key, strings.TrimSuffix(key, "}")+`,"value":"x"}`))
+		if i%100 == 0 {
+			key := fmt.Sprintf(`{"id":"new-%d"}`, i)
+			step = append(step, put(key, strings.TrimSuffix(key, "}")+`,"value":"`+strings.Repeat("x", 1000)+`"}`))
+		}
+		step = append(step, stream.Change{Op: 'd', Key: []byte(key)})
+	}
+	if err := try(t.Context(), s, table, epoch(table, 1, true), fill...); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	err := try(t.Context(), s, table, epoch(table, 2, false), step...)
+	var permanent *sinks.PermanentError
+	if err == nil || errors.As(err, &permanent) || !strings.Contains(err.Error(), "OOM") {
+		t.Fatalf("err = %v, want OOM, worth a retry", err)
+	}
+	if n := len(keys(t, c)); n != 1 {
+		t.Errorf("%d keys are left, want the position alone", n)
+	}
+	if err := c.ConfigSet(t.Context(), "maxmemory", "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := s.Position(t.Context(), table); err != nil || at.Epoch != 1 {
+		t.Fatalf("position = %+v, %v, want epoch 1", at, err)
+	}
+	if err := try(t.Context(), s, table, epoch(table, 2, false), step...); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(keys(t, c)); n != 11 {
+		t.Fatalf("%d keys, want 10 rows and the position", n)
+	}
+}
+
+// TestEncodingChanges: a full epoch turns strings into hashes, removes fields that nobody knows, and leaves a TTL alone.
+func TestEncodingChanges(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	c := dial(t, server.Addr)
+	table := sinks.Table{Source: "bank", Consumer: "c", Columns: []stream.Column{id, value, more}}
+	row := put(`{"id":"a"}`, `{"id":"a","value":"x","more":null}`)
+	for n, encoding := range []redis.Encoding{redis.JSON, redis.Hash, redis.Hash, redis.JSON} {
+		s := open(t, server.URL, redis.Options{Encoding: encoding})
+		defer s.Close()
+		if err := s.Prepare(t.Context(), table); err != nil {
+			t.Fatal(err)
+		}
+		if err := try(t.Context(), s, table, epoch(table, uint64(n+1), true), row); err != nil {
+			t.Fatalf("%s: %v", encoding, err)
+		}
+		if encoding == redis.JSON {
+			if got := c.Get(t.Context(), "c:a").Val(); got != string(row.After) {
+				t.Errorf("json: %q", got)
+			}
+			continue
+		}
+		if diff := cmp.Diff(map[string]string{"id": "a", "value": "x"}, c.HGetAll(t.Context(), "c:a").Val()); diff != "" {
+			t.Errorf("hash (-want +got):\n%s", diff)
+		}
+		if n == 2 && c.TTL(t.Context(), "c:a").Val() < time.Minute {
+			t.Error("the TTL is gone")
+		}
+		c.HSet(t.Context(), "c:a", "unknown", "x", "more", "stale")
+		c.Expire(t.Context(), "c:a", time.Hour)
+	}
+}

@@ -37,9 +37,11 @@ type transaction struct {
 	next     *batch
 	way      chan sent // of the batch on its way; nil when there is none
 	rows     int64
+	memory   error // the server has no room: only deletes go on, and the epoch fails with this at its end
 }
 
 type sent struct {
+	batch *batch
 	there int64
 	err   error
 }
@@ -80,7 +82,7 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 	if err != nil {
 		return err
 	}
-	err = beginScript.Run(ctx, x.client, []string{positionKey(x.table)}, strconv.FormatUint(from.Revision, 10), x.token).Err()
+	err = beginScript.run(ctx, x.client, positionKey(x.table), strconv.FormatUint(from.Revision, 10), x.token)
 	if err != nil || !x.to.Full {
 		return err
 	}
@@ -100,6 +102,9 @@ func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error 
 		key, size, args, err := x.encode(c)
 		if err != nil {
 			return err
+		}
+		if x.memory != nil && c.Op != 'd' {
+			continue
 		}
 		if x.full() || x.next.has[key] {
 			if err := x.send(ctx); err != nil {
@@ -122,25 +127,35 @@ func (x *transaction) full() bool {
 
 // send waits for the batch before and starts this one, so that batches take effect in order.
 func (x *transaction) send(ctx context.Context) error {
-	if err := x.wait(); err != nil || x.next.empty() {
+	if err := x.wait(ctx); err != nil || x.next.empty() {
 		return err
 	}
 	b, way := x.next, make(chan sent, 1)
 	go func() {
 		there, err := b.send(ctx, x.client, x.head, x.guard, x.seen)
-		way <- sent{there: there, err: err}
+		way <- sent{batch: b, there: there, err: err}
 	}()
 	x.next, x.way = newBatch(), way
 	return nil
 }
 
-// wait ends the batch on its way.
-func (x *transaction) wait() error {
+// wait ends the batch on its way. When the server is out of memory the deletes are sent nevertheless: they make room.
+func (x *transaction) wait(ctx context.Context) error {
 	if x.way == nil {
 		return nil
 	}
 	done := <-x.way
 	x.way = nil
+	if redis.HasErrorPrefix(done.err, "OOM") && !x.to.Full {
+		if x.memory == nil {
+			x.memory, x.next = classify(done.err), x.next.deletes(x.single)
+		}
+		if left := done.batch.deletes(x.single); !left.empty() {
+			_, err := left.send(ctx, x.client, x.head, x.guard, "")
+			return classify(err)
+		}
+		return nil
+	}
 	if done.err == nil && done.there > 0 && x.to.Full && x.seen == "" {
 		return x.twice()
 	}
@@ -154,7 +169,7 @@ func (x *transaction) twice() error {
 
 // Commit sends the rest, deletes what a full epoch lacks, and writes the position.
 func (x *transaction) Commit(ctx context.Context) error {
-	if err := errors.Join(x.send(ctx), x.wait()); err != nil {
+	if err := errors.Join(x.send(ctx), x.wait(ctx), x.memory); err != nil {
 		return err
 	}
 	if x.seen != "" {
@@ -167,12 +182,12 @@ func (x *transaction) Commit(ctx context.Context) error {
 		x.token, "chain", x.to.Chain, "epoch", x.to.Number, "job", at.Job, "checkpoint_id", at.CheckpointID, "location", at.Location,
 		"savepoint", at.Savepoint, "committed_at", time.Now().UTC().Format(time.RFC3339Nano),
 	}
-	return classify(commitScript.Run(ctx, x.client, []string{positionKey(x.table)}, members...).Err())
+	return classify(commitScript.run(ctx, x.client, positionKey(x.table), members...))
 }
 
 // Rollback waits for the batch on its way. The rows that are written stay; the epoch comes again and writes the same.
-func (x *transaction) Rollback(context.Context) error {
-	_ = x.wait() // the error that led here has been told
+func (x *transaction) Rollback(ctx context.Context) error {
+	_ = x.wait(ctx) // the error that led here has been told
 	return nil
 }
 
