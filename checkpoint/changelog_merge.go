@@ -9,6 +9,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/checkpoint/spill"
+	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 )
 
@@ -18,6 +19,7 @@ type mergedKey struct {
 	rows map[string]*row
 	keys []string // of rows that are left to show
 	kind state.Kind
+	size int // of values
 }
 
 // mergeKey works out the rows of a key whose composite keys begin with front.
@@ -26,6 +28,7 @@ func (c *changelogCursor) mergeKey(front []byte) (m *mergedKey, err error) {
 	m = &mergedKey{rows: map[string]*row{}, kind: c.joined.Kind}
 	for c.baseLeft && c.err == nil && bytes.HasPrefix(c.base.Key(), front) {
 		m.at(c.base.Key()).set(c.base.Value(), c.base.Schema())
+		m.size += len(c.base.Value())
 		c.stepBase = true
 		c.advance()
 	}
@@ -76,7 +79,13 @@ func (m *mergedKey) at(key []byte) *row {
 
 func (m *mergedKey) apply(key []byte, rec record, s *state.Schema) error {
 	if rec.op != flink.Merge {
-		return m.at(key).apply(rec, s)
+		r := m.at(key)
+		m.size -= len(r.value)
+		err := r.apply(rec, s)
+		if m.size += len(r.value); err == nil && m.size > maxRow {
+			err = fault.Unsupported("", -1, "state %q: a key whose namespaces hold more than %d bytes", s.Name, maxRow)
+		}
+		return err
 	}
 	name, rest := takeSized(rec.value)
 	target := m.at(name)

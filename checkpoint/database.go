@@ -23,11 +23,12 @@ func (d *database) cursor(ctx context.Context, p *part, groups KeyGroups, lower,
 	if err != nil {
 		return nil, err
 	}
-	return databaseCursor{c, p.schema}, nil
+	return databaseCursor{c, p}, nil
 }
 
 func (d *database) get(ctx context.Context, p *part, _ int, key []byte) (value []byte, found bool, err error) {
-	return d.db.Get(ctx, p.schema.Name, key)
+	value, found, err = d.db.Get(ctx, p.schema.Name, key)
+	return value, found && !p.blank(value), err
 }
 
 func (d *database) close() error { return d.db.Close() }
@@ -47,7 +48,16 @@ func (d *database) size(p *part) int64 {
 
 type databaseCursor struct {
 	*rocksdb.Cursor
-	schema *state.Schema
+	part *part
 }
 
-func (c databaseCursor) Schema() *state.Schema { return c.schema }
+func (c databaseCursor) Next() bool {
+	for c.Cursor.Next() {
+		if !c.part.blank(c.Cursor.Value()) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c databaseCursor) Schema() *state.Schema { return c.part.schema }

@@ -88,6 +88,9 @@ func (c *streamCursor) sort(group int) (*spill.Cursor, error) {
 		if bytes.Compare(e.Key, c.lower) < 0 || c.upper != nil && bytes.Compare(e.Key, c.upper) >= 0 {
 			continue
 		}
+		if c.part.blank(e.Value) {
+			continue
+		}
 		if err := c.sorter.Add(e.Key, e.Value); err != nil {
 			return nil, err
 		}

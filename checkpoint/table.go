@@ -29,6 +29,9 @@ type part struct {
 	id     int // of the state within the source
 }
 
+// blank says that an entry is no row: a list without elements, which a job cannot tell from one that is not there.
+func (p *part) blank(value []byte) bool { return len(value) == 0 && p.schema.Kind == state.KindList }
+
 // source is one opened handle: the states of one subtask.
 type source interface {
 	// cursor walks one state's entries of a range of key groups whose composite keys lie in [lower, upper); nil is open.
