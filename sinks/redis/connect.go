@@ -94,8 +94,9 @@ func classify(err error) error {
 	if strings.HasPrefix(text, "FENCED") {
 		return sinks.ErrFenced
 	}
+	inScript := strings.HasPrefix(text, "Error running script") // how Redis before 7 tells of it
 	for _, code := range permanent {
-		if strings.HasPrefix(text, code) {
+		if strings.HasPrefix(text, code) || inScript && strings.Contains(text, code+" ") {
 			return sinks.Permanent(fmt.Errorf("redis: %w", err))
 		}
 	}
