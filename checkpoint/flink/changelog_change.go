@@ -328,12 +328,17 @@ func (d *changeDecoder) merge() {
 		d.r.Fail("namespaces merged into another than the present one")
 	}
 	into.Target = d.composite
+	size := 0
 	for range d.r.Count(1) {
 		source := cut(&d.r, d.schema.Namespace)
 		if d.r.Err() != nil {
 			return
 		}
 		into.Sources = append(into.Sources, d.schema.AppendKey(nil, d.keyGroup, d.key, source, nil))
+		if size += len(d.key) + len(source); size > maxRecord {
+			d.r.Unsupported("namespaces of %d bytes in one merge", size)
+			return
+		}
 	}
 	if d.r.Err() != nil || d.stopped || len(into.Sources) == 0 {
 		return
