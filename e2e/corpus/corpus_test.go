@@ -9,8 +9,8 @@ import (
 
 func TestOpen(t *testing.T) {
 	for _, s := range Open(t) {
-		if len(s.Snapshots) < 4 {
-			t.Errorf("%s has %d snapshots, want 4 or more", s.Name, len(s.Snapshots))
+		if len(s.Snapshots) < 3 {
+			t.Errorf("%s has %d snapshots, want 3 or more", s.Name, len(s.Snapshots))
 		}
 		for _, snapshot := range s.Snapshots {
 			if _, err := os.Stat(filepath.Join(snapshot.Path, "_metadata")); err != nil {
