@@ -144,7 +144,7 @@ func (w *Worker) step(ctx, hold context.Context) error {
 	}
 	idle, cancel := context.WithTimeout(ctx, w.options.Recheck)
 	defer cancel()
-	to, err := w.source.Next(idle, w.table.Consumer, from.Chain, from.Epoch)
+	to, err := w.next(idle, from)
 	if err != nil {
 		if idle.Err() != nil {
 			return nil // nothing new: look at the target again
@@ -158,6 +158,18 @@ func (w *Worker) step(ctx, hold context.Context) error {
 		return fmt.Errorf("epoch %d: %w", to.Number, err)
 	}
 	return nil
+}
+
+// next waits for what continues from a position. A delta against another snapshot than the target holds means that the server lost what it had
+// acknowledged and that its numbers were given out again; then only a full epoch will do.
+func (w *Worker) next(ctx context.Context, from Position) (stream.Epoch, error) {
+	to, err := w.source.Next(ctx, w.table.Consumer, from.Chain, from.Epoch)
+	if err != nil || to.Full || to.Base == nil || *to.Base == from.Snapshot {
+		return to, err
+	}
+	w.log.ErrorContext(ctx, "the next epoch is relative to a snapshot that the target does not hold", "epoch", to.Number,
+		"base", to.Base.CheckpointID, "held", from.Snapshot.CheckpointID)
+	return w.source.Next(ctx, w.table.Consumer, "", 0)
 }
 
 // report publishes a position once. One that was lost is nobody's business but the next full epoch's.

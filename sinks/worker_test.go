@@ -52,7 +52,7 @@ func (s *fakeSource) Next(ctx context.Context, _, chain string, after uint64) (s
 		s.mu.Lock()
 		err, more := s.err, s.more
 		s.err = nil
-		for _, e := range s.epochs {
+		for _, e := range slices.Backward(s.epochs) { // as the stream does: of full ones the newest
 			if err == nil && (e.Chain == chain && e.Number == after+1 || chain == "" && e.Full) {
 				s.mu.Unlock()
 				return e, nil
@@ -348,6 +348,31 @@ func TestWorkerFastForwards(t *testing.T) {
 		}
 		if len(sink.begun) > 2 && !sink.begun[2].Full {
 			t.Errorf("a full epoch that nobody asked for was passed over")
+		}
+	})
+}
+
+// TestWorkerRefusesAForeignBase: a delta against a snapshot that the target does not hold has no effect; a full epoch mends it.
+func TestWorkerRefusesAForeignBase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, sink := newSource(), newSink()
+		source.publish(stream.Epoch{Full: true}, change("a"))
+		err := run(t, source, sink, &fakeRegistry{}, func(w *sinks.Worker) {
+			caughtUp(t, w, 1)
+			source.publish(stream.Epoch{Base: &stream.SnapshotRef{CheckpointID: 99}}, change("b"))
+			source.publish(stream.Epoch{Full: true}, change("c"))
+			caughtUp(t, w, 3)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range sink.begun {
+			if e.Number == 2 {
+				t.Error("the foreign delta was begun")
+			}
+		}
+		if !sink.rows["c"] || sink.rows["b"] {
+			t.Errorf("rows = %v", sink.rows)
 		}
 	})
 }
