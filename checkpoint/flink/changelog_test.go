@@ -436,6 +436,17 @@ func readInline(set []byte) error {
 func FuzzChangelog(f *testing.F) {
 	f.Add(sample().Set())
 	f.Add([]byte{})
+	files, err := filepath.Glob(filepath.Join(fixture.Unpack(f, fixture.ChangelogHeap), "dstl/*/*/*"))
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b[flagSize:]) // a set stands at its front
+	}
 	f.Fuzz(func(t *testing.T, set []byte) {
 		if err := readInline(set); err != nil && !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrUnsupported) {
 			t.Fatal(err)
