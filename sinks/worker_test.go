@@ -26,6 +26,7 @@ type fakeSource struct {
 	err     error            // of the next call of Next
 	broken  map[uint64]error // of Changes
 	more    chan struct{}
+	newest  bool // gives the newest full epoch rather than the oldest
 }
 
 func newSource() *fakeSource {
@@ -52,7 +53,11 @@ func (s *fakeSource) Next(ctx context.Context, _, chain string, after uint64) (s
 		s.mu.Lock()
 		err, more := s.err, s.more
 		s.err = nil
-		for _, e := range slices.Backward(s.epochs) { // as the stream does: of full ones the newest
+		epochs := slices.Clone(s.epochs)
+		if s.newest {
+			slices.Reverse(epochs)
+		}
+		for _, e := range epochs {
 			if err == nil && (e.Chain == chain && e.Number == after+1 || chain == "" && e.Full) {
 				s.mu.Unlock()
 				return e, nil
@@ -356,6 +361,7 @@ func TestWorkerFastForwards(t *testing.T) {
 func TestWorkerRefusesAForeignBase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, sink := newSource(), newSink()
+		source.newest = true
 		source.publish(stream.Epoch{Full: true}, change("a"))
 		err := run(t, source, sink, &fakeRegistry{}, func(w *sinks.Worker) {
 			caughtUp(t, w, 1)
