@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -33,7 +35,7 @@ func BuildFlink(t testing.TB, version string) string {
 	if have, err := os.ReadFile(stamp); err == nil && string(have) == want {
 		return line
 	}
-	mvn := exec.Command("mvn", "-q", "-B", "-P", line, "package")
+	mvn := exec.CommandContext(t.Context(), "mvn", "-q", "-B", "-P", line, "package")
 	mvn.Dir = dir
 	if out, err := mvn.CombinedOutput(); err != nil {
 		t.Fatalf("build the job for Flink %s: %v\n%s", version, err, out)
@@ -55,7 +57,7 @@ var compile = sync.OnceValues(func() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return exec.Command("go", "build", "-o", bin, "github.com/statebridge/statebridge/cmd/statebridge").CombinedOutput()
+	return exec.CommandContext(context.Background(), "go", "build", "-o", bin, "github.com/statebridge/statebridge/cmd/statebridge").CombinedOutput()
 })
 
 // Build compiles the statebridge command, once for all tests of the process, and returns the path of the binary.
@@ -71,8 +73,13 @@ func Build(t testing.TB) string {
 // Main runs a test binary's tests and removes what Build has left.
 func Main(m *testing.M) int {
 	code := m.Run()
-	if bin, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(bin))
+	bin, err := binary()
+	if err == nil {
+		err = os.RemoveAll(filepath.Dir(bin))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
 	}
 	return code
 }
@@ -111,7 +118,7 @@ func sources(t testing.TB, dir string) string {
 			return err
 		}
 		defer f.Close()
-		io.WriteString(h, path+"\n")
+		h.Write([]byte(path + "\n"))
 		_, err = io.Copy(h, f)
 		return err
 	})

@@ -100,7 +100,7 @@ func (g gap) close(t *testing.T, name string, want, got []corpus.Row) (_, _ []co
 func checkRefused(t *testing.T, bin string, s corpus.Snapshot) {
 	t.Helper()
 	var stderr bytes.Buffer
-	cmd := exec.Command(bin, "export", s.Path)
+	cmd := exec.CommandContext(t.Context(), bin, "export", s.Path)
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err == nil {
 		t.Errorf("%s is not refused: the gap is closed", s.Name)

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -63,7 +65,7 @@ func StartJob(t testing.TB, o JobOptions) *Job {
 	args := append([]string{line, "--mode", o.Mode, "--dir", o.Dir, "--stdin", "true"}, o.Args...)
 	j := &Job{
 		t:    t,
-		cmd:  exec.Command(filepath.Join(repository(t), "e2e", "flink", "bank.sh"), args...),
+		cmd:  exec.CommandContext(t.Context(), filepath.Join(repository(t), "e2e", "flink", "bank.sh"), args...),
 		done: make(chan struct{}),
 		news: make(chan struct{}),
 	}
@@ -185,6 +187,8 @@ func (j *Job) Stop() Event {
 
 // Kill ends the process at once, as kill -9 does, and leaves behind what was half written.
 func (j *Job) Kill() {
-	j.cmd.Process.Kill() // fails only when it has ended
+	if err := j.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		j.t.Errorf("kill the job: %v", err)
+	}
 	<-j.done
 }

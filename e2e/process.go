@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,7 +72,7 @@ type Process struct {
 func (b *Bridge) Start(args ...string) *Process {
 	b.t.Helper()
 	p := &Process{b: b, done: make(chan struct{})}
-	p.cmd = exec.Command(b.bin, append([]string{"run", "--config", b.config}, args...)...)
+	p.cmd = exec.CommandContext(b.t.Context(), b.bin, append([]string{"run", "--config", b.config}, args...)...)
 	p.cmd.Stdout, p.cmd.Stderr = b.log, b.log
 	if err := p.cmd.Start(); err != nil {
 		b.t.Fatalf("start statebridge: %v", err)
@@ -95,7 +96,9 @@ func (p *Process) wait(limit time.Duration) error {
 
 // Kill ends the process at once, as kill -9 does.
 func (p *Process) Kill() {
-	p.cmd.Process.Kill() // fails only when it has ended
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.b.t.Errorf("kill statebridge: %v", err)
+	}
 	<-p.done
 }
 
@@ -124,7 +127,7 @@ func (p *Process) Running() {
 func Output(t testing.TB, bin string, args ...string) []byte {
 	t.Helper()
 	var stderr bytes.Buffer
-	cmd := exec.Command(bin, args...)
+	cmd := exec.CommandContext(t.Context(), bin, args...)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -198,14 +198,20 @@ func Connect(t testing.TB, postgresURL, redisURL string) *Targets {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close(context.Background()) })
+	t.Cleanup(func() { closed(t, db.Close(context.Background())) })
 	o, err := redis.ParseURL(redisURL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cache := redis.NewClient(o)
-	t.Cleanup(func() { cache.Close() })
+	t.Cleanup(func() { closed(t, cache.Close()) })
 	return &Targets{t, db, cache}
+}
+
+func closed(t testing.TB, err error) {
+	if err != nil {
+		t.Errorf("close a target: %v", err)
+	}
 }
 
 // Check fails the test unless all tables in all targets are as expected.
