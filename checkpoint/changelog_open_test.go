@@ -157,7 +157,9 @@ func TestBasesThatCannotBeMerged(t *testing.T) {
 
 // TestTimersInRawKeyedState stand there whole: what the changelog says of them is left out.
 func TestTimersInRawKeyedState(t *testing.T) {
-	timers := func(src source) part { return part{schema: &state.Schema{Name: "timers", Kind: state.KindTimer}, source: src} }
+	timers := func(src source) part {
+		return part{schema: &state.Schema{Name: "timers", Kind: state.KindTimer}, source: src}
+	}
 	other := part{schema: &state.Schema{Name: "s", Kind: state.KindValue}, source: &changelog{}}
 	got := withoutLoggedTimers([]part{timers(&changelog{}), other}, []part{timers(&stream{})})
 	if len(got) != 1 || got[0].schema.Name != "s" {

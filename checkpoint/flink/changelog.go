@@ -140,7 +140,7 @@ func (l *Changelog) parseMeta(c logged, head []byte, code uint8) (*state.Schema,
 	}
 	s := state.ReadLoggedMeta(r, l.o, nil)
 	if r.Err() == nil && code == codeKeyValue {
-		skipSettings(r, s)
+		skipSettings(r)
 	}
 	if r.Err() == nil {
 		r.End()

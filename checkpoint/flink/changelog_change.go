@@ -287,25 +287,9 @@ func (d *changeDecoder) elements() int {
 }
 
 func (d *changeDecoder) mapping(op uint8) {
-	front := len(d.composite)
 	switch op {
 	case opAdd:
-		n := d.r.Count(1)
-		for range n {
-			key := cut(&d.r, d.schema.MapKey)
-			d.value = append(d.value[:0], 0)
-			if d.r.Bool() {
-				d.value[0] = 1
-			} else if n == 1 {
-				d.value = append(d.value, d.rest()...)
-			} else {
-				d.value = append(d.value, cut(&d.r, d.schema.Value)...)
-			}
-			d.emit(Put, append(d.composite[:front], key...), d.value)
-			if d.r.Err() != nil || d.stopped {
-				return
-			}
-		}
+		d.mappings()
 	case opAddElement, opAddOrUpdateElement:
 		d.composite = append(d.composite, cut(&d.r, d.schema.MapKey)...)
 		d.value = append(append(d.value[:0], 0), d.rest()...)
@@ -317,6 +301,28 @@ func (d *changeDecoder) mapping(op uint8) {
 		d.emit(RemoveAll, d.composite, nil)
 	default:
 		d.refuse(op)
+	}
+}
+
+// mappings reads a map with its length before it.
+func (d *changeDecoder) mappings() {
+	front, n := len(d.composite), d.r.Count(1)
+	for range n {
+		key := cut(&d.r, d.schema.MapKey)
+		d.value = append(d.value[:0], 0)
+		switch {
+		case d.r.Bool():
+			d.value[0] = 1
+		case n == 1:
+			d.value = append(d.value, d.rest()...)
+		default:
+			d.value = append(d.value, cut(&d.r, d.schema.Value)...)
+		}
+		d.composite = append(d.composite[:front], key...)
+		d.emit(Put, d.composite, d.value)
+		if d.r.Err() != nil || d.stopped {
+			return
+		}
 	}
 }
 
@@ -349,7 +355,7 @@ func (d *changeDecoder) merge() {
 }
 
 // skipSettings steps over what a state's metadata says of its TTL and of its default value.
-func skipSettings(r *javaio.Reader, s *state.Schema) {
+func skipSettings(r *javaio.Reader) {
 	if r.Bool() {
 		javaobj.Parse(r)
 	}
