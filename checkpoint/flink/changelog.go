@@ -26,6 +26,7 @@ type Changelog struct {
 	states         []*LoggedState
 	metas          []loggedMeta // in the order of the log
 	key            state.Codec  // nil: known nowhere
+	places         places
 }
 
 // LoggedState is a state that changed.

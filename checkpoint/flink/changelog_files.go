@@ -42,12 +42,12 @@ func (w *logWalk) run() (err error) {
 		}
 		err = errors.Join(err, w.file.close())
 	}()
-	for _, d := range w.log.handle.Deltas {
+	for i, d := range w.log.handle.Deltas {
 		switch h := d.(type) {
 		case *ChangelogBytesHandle:
 			err = w.inline(h)
 		case *ChangelogFilesHandle:
-			err = w.files(h)
+			err = w.files(i, h)
 		default:
 			err = fault.Unsupported("", -1, "%T among the changes of a changelog", d)
 		}
@@ -96,18 +96,39 @@ func (w *logWalk) inline(h *ChangelogBytesHandle) error {
 	return nil
 }
 
-func (w *logWalk) files(h *ChangelogFilesHandle) error {
+func (w *logWalk) files(index int, h *ChangelogFilesHandle) error {
 	if h.Storage != "filesystem" {
 		return fault.Unsupported("", -1, "changelog storage %q", h.Storage)
 	}
-	for _, f := range h.Files {
+	for i, f := range h.Files {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
 		if err := w.file.seek(w.ctx, w.log.open, f); err != nil {
 			return err
 		}
-		if err := w.set(h.Range); err != nil {
+		id := setID{index, i}
+		if known := w.log.places.find(id); known != nil && !w.metaOnly {
+			if err := w.knownSet(known, h.Range); err != nil {
+				return err
+			}
+		} else if err := w.set(id, h.Range); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knownSet walks the wanted key groups of a set.
+func (w *logWalk) knownSet(groups []groupPlace, of KeyGroupRange) error {
+	for _, g := range groups {
+		if !w.wants(g.keyGroup, of) {
+			continue
+		}
+		if w.file.decoded() != g.off {
+			w.file.openWindow(g.off)
+		}
+		if err := w.group(g.n, g.keyGroup, true); err != nil {
 			return err
 		}
 	}
@@ -115,8 +136,9 @@ func (w *logWalk) files(h *ChangelogFilesHandle) error {
 }
 
 // set walks the change set at the present place of the file.
-func (w *logWalk) set(of KeyGroupRange) error {
+func (w *logWalk) set(id setID, of KeyGroupRange) error {
 	groups := 0
+	var seen []groupPlace
 	if err := w.file.next(w.ctx, func(r *javaio.Reader) { groups = count(r) }); err != nil {
 		return err
 	}
@@ -134,11 +156,16 @@ func (w *logWalk) set(of KeyGroupRange) error {
 		if w.metaOnly && keyGroup != metaGroup {
 			return nil
 		}
+		seen = append(seen, groupPlace{keyGroup, n, w.file.decoded()})
 		if err := w.group(n, keyGroup, w.wants(keyGroup, of)); err != nil {
 			return err
 		}
 	}
-	return w.file.checkEnd()
+	if err := w.file.checkEnd(); err != nil || w.file.zip {
+		return err
+	}
+	w.log.places.keep(id, seen)
+	return nil
 }
 
 // group walks the n changes of a key group.

@@ -274,6 +274,41 @@ func TestForeignKeyGroupsAreSkipped(t *testing.T) {
 	}
 }
 
+// TestKeyGroupsAreFoundAgain: what one pass has seen of a file leads the next ones to the same changes.
+func TestKeyGroupsAreFoundAgain(t *testing.T) {
+	var first, second fixture.Log
+	first.Meta(0, timerState)
+	first.Meta(1, valueState)
+	for i := range 300 {
+		key := fmt.Sprint("key", i)
+		first.Add(groupOf(key), 1, fixture.OpSet, fstr(key), void, num(int64(i)))
+		second.Add(groupOf(key), 1, fixture.OpClear, fstr(key), void)
+	}
+	for _, compress := range []bool{false, true} {
+		h := filesHandle(t, compress, first.Set(), second.Set())
+		for _, groups := range []KeyGroupRange{allGroups, {3, 3}, {0, 60}, {100, 127}} {
+			fresh, err := openLog(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used, _ := openLog(h)
+			if _, err := dumpChanges(used, KeyGroupRange{0, 0}); err != nil {
+				t.Fatal(err)
+			}
+			if known := used.places.find(setID{0, 1}) != nil; known == compress {
+				t.Errorf("compressed %t: places are known: %t", compress, known)
+			}
+			want, err := dumpChanges(fresh, groups)
+			if err != nil || want == "" {
+				t.Fatal(want, err)
+			}
+			if got, err := dumpChanges(used, groups); got != want || err != nil {
+				t.Errorf("compressed %t, %s: other changes, %v", compress, groups, err)
+			}
+		}
+	}
+}
+
 // TestSettingsAreSteppedOver: a TTL is described by a Java object, which has no length.
 func TestSettingsAreSteppedOver(t *testing.T) {
 	java := fixture.Bytes{0xAC, 0xED, 0, 5, 0x73, 0x72}.UTF("org.apache.flink.api.common.state.StateTtlConfig").I64(1).U8(2).I16(1)
