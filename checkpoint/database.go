@@ -9,7 +9,11 @@ import (
 )
 
 // database is a source that lies in a RocksDB or ForSt instance: a column family a state.
-type database struct{ db *rocksdb.DB }
+type database struct {
+	db    *rocksdb.DB
+	files files
+	dir   string // of the snapshot
+}
 
 func (d *database) cursor(ctx context.Context, p *part, groups KeyGroups, lower, upper []byte) (Cursor, error) {
 	first, last := groups.bounds(p.schema.MaxParallelism)
@@ -40,7 +44,7 @@ func (d *database) size(p *part) int64 {
 			continue
 		}
 		for _, file := range f.Files {
-			sum += int64(file.Size)
+			sum += file.Size
 		}
 	}
 	return sum

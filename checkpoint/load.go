@@ -149,11 +149,12 @@ func (o *Operator) openDatabase(ctx context.Context, h *flink.IncrementalHandle)
 	if err != nil {
 		return nil, err
 	}
-	db, err := rocksdb.Open(ctx, o.fileOpener(h), rocksdb.Options{})
+	files := filesOf(h)
+	db, err := rocksdb.Open(ctx, o.fileOpener(files), rocksdb.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return o.parts(meta.States, h.Range, &database{db: db}), nil
+	return o.parts(meta.States, h.Range, &database{db: db, files: files, dir: o.snapshot.Location}), nil
 }
 
 // parts makes a part of each state of a source, which the snapshot closes.
@@ -185,16 +186,22 @@ func (o *Operator) readMeta(ctx context.Context, h *flink.StreamHandle) (*state.
 	return meta, r.Err()
 }
 
-// fileOpener finds the files of a database by the names that the database gives them.
-func (o *Operator) fileOpener(h *flink.IncrementalHandle) rocksdb.Opener {
-	files := map[string]*flink.StreamHandle{}
+// files are those of a database, by the names that it gives them.
+type files map[string]*flink.StreamHandle
+
+func filesOf(h *flink.IncrementalHandle) files {
+	out := files{}
 	for _, list := range [][]flink.NamedHandle{h.Private, h.Shared} {
 		for _, f := range list {
-			files[f.Name] = f.Stream
+			out[f.Name] = f.Stream
 		}
 	}
+	return out
+}
+
+func (o *Operator) fileOpener(have files) rocksdb.Opener {
 	return func(ctx context.Context, name string) (storage.File, error) {
-		h, ok := files[name]
+		h, ok := have[name]
 		if !ok {
 			return nil, fault.Corrupt(o.snapshot.Location, 0, "the metadata has no file %s, which the database needs", name)
 		}

@@ -7,6 +7,9 @@ type KeyGroups struct{ First, Last int }
 
 func (r KeyGroups) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
 
+// Len is the number of key groups.
+func (r KeyGroups) Len() int { return max(r.Last-r.First+1, 0) }
+
 // Overlaps says whether the two ranges share a key group.
 func (r KeyGroups) Overlaps(o KeyGroups) bool { return r.First <= o.Last && o.First <= r.Last }
 

@@ -22,19 +22,23 @@ type Table interface {
 
 // Options tune a diff; the zero value works.
 type Options struct {
-	TempDir string // for sorting, when the max parallelism differs; "" is the system's
-	Memory  int    // bytes to sort in; 0 is the sorter's default
+	TempDir string            // for sorting, when the max parallelism differs; "" is the system's
+	Memory  int               // bytes to sort in; 0 is the sorter's default
+	Method  checkpoint.Method // Auto takes whichever reads less; Merge never takes another
+	Explain func(Step)        // is told of each step once it is done; nil: nobody asks
 }
 
 // Diff gives the changes that turn base into next within a range of key groups, in the order of the composite keys. A nil
 // base gives every row of next as Read. An error is the last pair; what came before it is not the whole diff and must not
 // be used as one.
 //
+// Of tables whose files are known, those are not read that both have, where that costs less.
+//
 // Two tables of another max parallelism share no key group, so groups must then be the whole range of next.
 func Diff(ctx context.Context, base, next Table, groups checkpoint.KeyGroups, o Options) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		d := &diff{yield: yield}
-		if err := d.run(ctx, base, next, groups, o); err != nil {
+		d := &diff{yield: yield, options: o}
+		if err := d.run(ctx, base, next, groups); err != nil {
 			yield(Change{}, err)
 		}
 	}
@@ -43,18 +47,29 @@ func Diff(ctx context.Context, base, next Table, groups checkpoint.KeyGroups, o 
 // diff is one run: two rows that are reused, and what is known of pairs of schemas.
 type diff struct {
 	yield         func(Change, error) bool
+	options       Options
 	before, after state.Row
 	same          map[[2]*state.Schema]bool
 	stopped       bool
 }
 
-func (d *diff) run(ctx context.Context, base, next Table, groups checkpoint.KeyGroups, o Options) (err error) {
+func (d *diff) run(ctx context.Context, base, next Table, groups checkpoint.KeyGroups) error {
 	if base != nil && base.MaxParallelism() != next.MaxParallelism() {
 		if groups != checkpoint.AllKeyGroups(next.MaxParallelism()) {
 			return fmt.Errorf("max parallelism changed from %d to %d: only the whole table can be compared", base.MaxParallelism(), next.MaxParallelism())
 		}
-		return d.rekeyed(ctx, base, next, o)
+		return d.rekeyed(ctx, base, next)
 	}
+	before, known := base.(*checkpoint.Table)
+	after, both := next.(*checkpoint.Table)
+	if known && both && before != nil {
+		return d.steps(ctx, before, after, groups)
+	}
+	return d.rows(ctx, base, next, groups)
+}
+
+// rows reads all rows of both sides.
+func (d *diff) rows(ctx context.Context, base, next Table, groups checkpoint.KeyGroups) (err error) {
 	after, err := next.Cursor(ctx, groups)
 	if err != nil {
 		return err
@@ -135,7 +150,7 @@ func compare(before, after checkpoint.Cursor, b, a bool) int {
 }
 
 // changed emits an Update when the values of one key differ logically.
-func (d *diff) changed(before, after checkpoint.Cursor) error {
+func (d *diff) changed(before, after checkpoint.Entry) error {
 	same := d.sameCodecs(before.Schema(), after.Schema())
 	if same && bytes.Equal(before.Value(), after.Value()) {
 		return nil
@@ -153,7 +168,7 @@ func (d *diff) changed(before, after checkpoint.Cursor) error {
 	return nil
 }
 
-func (d *diff) emit(op Op, before, after checkpoint.Cursor) error {
+func (d *diff) emit(op Op, before, after checkpoint.Entry) error {
 	c := Change{Op: op}
 	if before != nil {
 		if err := decode(&d.before, before); err != nil {
@@ -173,7 +188,7 @@ func (d *diff) emit(op Op, before, after checkpoint.Cursor) error {
 
 func (d *diff) send(c Change) { d.stopped = !d.yield(c, nil) }
 
-func decode(row *state.Row, c checkpoint.Cursor) error {
+func decode(row *state.Row, c checkpoint.Entry) error {
 	s, key := c.Schema(), c.Key()
 	if r, ok := c.(*resorted); ok {
 		key = r.FullKey()

@@ -12,17 +12,18 @@ import (
 
 // rekeyed compares tables of another max parallelism. A key then stands in another key group on each side, so both are
 // sorted anew by what follows the key group's prefix.
-func (d *diff) rekeyed(ctx context.Context, base, next Table, o Options) (err error) {
-	before, err := resort(ctx, base, o)
+func (d *diff) rekeyed(ctx context.Context, base, next Table) (err error) {
+	before, err := resort(ctx, base, d.options)
 	if err != nil {
-		return err
+		return &BaseError{err}
 	}
 	defer func() { err = errors.Join(err, before.Close()) }()
-	after, err := resort(ctx, next, o)
+	after, err := resort(ctx, next, d.options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, after.Close()) }()
+	d.explain(Step{Stretch: checkpoint.Stretch{Groups: checkpoint.AllKeyGroups(next.MaxParallelism()), Method: checkpoint.Rekey, Why: "another max parallelism"}})
 	return d.merge(before, after)
 }
 

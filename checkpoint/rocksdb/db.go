@@ -180,6 +180,16 @@ type Stats struct {
 	Rereads   int64 // blocks that had to be read twice since their checksum did not match at first
 }
 
+// Plus adds two counts up.
+func (s Stats) Plus(o Stats) Stats {
+	return Stats{s.Reads + o.Reads, s.ReadBytes + o.ReadBytes, s.Blocks + o.Blocks, s.Rereads + o.Rereads}
+}
+
+// Minus gives what was counted since o.
+func (s Stats) Minus(o Stats) Stats {
+	return Stats{s.Reads - o.Reads, s.ReadBytes - o.ReadBytes, s.Blocks - o.Blocks, s.Rereads - o.Rereads}
+}
+
 // Stats gives the counts of all tables together.
 func (db *DB) Stats() Stats {
 	s := &db.stats

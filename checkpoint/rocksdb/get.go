@@ -21,6 +21,8 @@ type Entry struct {
 type History struct {
 	Entries   []Entry // newest first
 	Tombstone uint64  // sequence number of the newest range tombstone above the key; 0: none
+
+	buf []byte // of values
 }
 
 // Get gives the visible value of a key. It looks into tables from the newest on, until one decides; in each, filter and
@@ -71,15 +73,24 @@ func candidates(files []FileMeta, key []byte) []FileMeta {
 }
 
 // decidedAbove tells whether no entry up to seq can alter what is visible.
-func (h *History) decidedAbove(seq uint64) bool {
-	newest, any := h.Tombstone, h.Tombstone > 0
+func (h *History) decidedAbove(seq uint64) bool { return h.decided() >= int64(seq) }
+
+// decided gives the sequence number of what hides everything older, -1 for nothing.
+func (h *History) decided() int64 {
+	newest := int64(-1)
+	if h.Tombstone > 0 {
+		newest = int64(h.Tombstone)
+	}
 	for _, e := range h.Entries {
 		if e.Kind != ikey.Merge {
-			newest, any = max(newest, e.Seq), true
+			newest = max(newest, int64(e.Seq))
 		}
 	}
-	return any && newest >= seq
+	return newest
 }
+
+// reset forgets all but the memory.
+func (h *History) reset() { h.Entries, h.Tombstone, h.buf = h.Entries[:0], 0, h.buf[:0] }
 
 // Resolve folds a whole history to the visible value. The value may alias that of an entry.
 func (h *History) Resolve() (value []byte, found bool) {
@@ -110,8 +121,15 @@ func (h *History) Resolve() (value []byte, found bool) {
 // add takes the entry that it stands at; false when what is older in its table is hidden by it.
 func (h *History) add(it *sst.Iter) bool {
 	kind := ikey.Kind(it.Trailer())
-	h.Entries = append(h.Entries, Entry{it.Trailer() >> 8, kind, bytes.Clone(it.Value())})
+	h.put(it.Trailer()>>8, kind, it.Value())
 	return kind == ikey.Merge
+}
+
+// put keeps an entry. Values before it stay where they are when the memory grows.
+func (h *History) put(seq uint64, kind ikey.Kind, value []byte) {
+	n := len(h.buf)
+	h.buf = append(h.buf, value...)
+	h.Entries = append(h.Entries, Entry{seq, kind, h.buf[n:len(h.buf):len(h.buf)]})
 }
 
 func (h *History) sort() {

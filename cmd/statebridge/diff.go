@@ -20,6 +20,7 @@ type diffFlags struct {
 	selection
 	output  string
 	summary bool
+	explain bool
 }
 
 func newDiff() *cobra.Command {
@@ -43,6 +44,7 @@ A state that only one of the snapshots has is compared as empty in the other, an
 	f.selection.register(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print the number of changes of each state only")
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "say on stderr how each state was compared, what was read and what was not")
 	return cmd
 }
 
@@ -128,7 +130,7 @@ func (f *diffFlags) print(ctx context.Context, pairs []pair, format render.Forma
 			}
 			fmt.Fprintf(stderr, "statebridge: %s has no state %q of operator %s\n", side, p.table().Name, p.table().Operator)
 		}
-		counts, err := f.one(ctx, p, w)
+		counts, err := f.one(ctx, p, w, stderr)
 		if err != nil {
 			return err
 		}
@@ -142,7 +144,7 @@ func (f *diffFlags) print(ctx context.Context, pairs []pair, format render.Forma
 	return w.Close()
 }
 
-func (f *diffFlags) one(ctx context.Context, p pair, w render.Writer) (map[differ.Op]int, error) {
+func (f *diffFlags) one(ctx context.Context, p pair, w render.Writer, stderr io.Writer) (map[differ.Op]int, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
@@ -160,7 +162,13 @@ func (f *diffFlags) one(ctx context.Context, p pair, w render.Writer) (map[diffe
 	if p.next != nil {
 		next = p.next
 	}
-	for c, err := range differ.Diff(ctx, base, next, checkpoint.AllKeyGroups(next.MaxParallelism()), differ.Options{TempDir: o.TempDir, Memory: o.Memory}) {
+	options := differ.Options{TempDir: o.TempDir, Memory: o.Memory}
+	if f.explain {
+		options.Explain = func(s differ.Step) {
+			fmt.Fprintf(stderr, "statebridge: state %q of operator %s: %s\n", t.Name, t.Operator, s)
+		}
+	}
+	for c, err := range differ.Diff(ctx, base, next, checkpoint.AllKeyGroups(next.MaxParallelism()), options) {
 		if err != nil {
 			return nil, fmt.Errorf("operator %s: %w", t.Operator, err)
 		}

@@ -1,0 +1,213 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/statebridge/statebridge/checkpoint/rocksdb"
+	"github.com/statebridge/statebridge/state"
+)
+
+// Method is a way to compare two tables.
+type Method uint8
+
+// The methods.
+const (
+	Auto   Method = iota // whichever reads less
+	Merge                // walk all rows of both
+	ByFile               // walk the files that one of the two has, look up the rest
+	Rekey                // sort both anew, as their key groups are not the same
+)
+
+func (m Method) String() string {
+	switch m {
+	case Auto:
+		return "auto"
+	case Merge:
+		return "merge"
+	case ByFile:
+		return "lsm"
+	case Rekey:
+		return "rekey"
+	}
+	return fmt.Sprintf("Method(%d)", uint8(m))
+}
+
+// Stretch is a range of key groups in which two tables are compared in one way.
+type Stretch struct {
+	Groups KeyGroups
+	Method Method // Merge or ByFile
+	Why    string
+
+	// What the plan knew; zero where the two sides are not both databases.
+	Common, OnlyBase, OnlyNext Extent
+	MergeBytes, ByFileBytes    int64 // estimates of what each method reads
+	sides                      sides
+}
+
+// Extent is a number of files, and their bytes as far as they lie in a stretch.
+type Extent struct {
+	Files int
+	Bytes int64
+}
+
+func (e Extent) String() string { return fmt.Sprintf("%d files (%d bytes)", e.Files, e.Bytes) }
+
+// sides are what the two sides hold of a stretch; nil where one holds nothing.
+type sides struct {
+	base, next *part
+	split      rocksdb.Split
+}
+
+// Compare plans how to find what differs between base and t in a range of key groups, without reading anything: stretches in
+// the order of the composite keys. Both tables must have the same max parallelism. Merge takes no other method.
+func (t *Table) Compare(base *Table, groups KeyGroups, m Method) []Stretch {
+	if !t.Keyed() || !base.Keyed() {
+		return []Stretch{{Groups: groups, Method: Merge, Why: "no key groups"}}
+	}
+	var out []Stretch
+	starts := borders(groups, base.parts, t.parts)
+	for i, first := range starts[:len(starts)-1] {
+		s := Stretch{Groups: KeyGroups{first, starts[i+1] - 1}, Method: Merge}
+		s.sides.base, s.sides.next = base.partOf(first), t.partOf(first)
+		s.choose(m)
+		if n := len(out); n > 0 && out[n-1].joins(&s) {
+			out[n-1].Groups.Last = s.Groups.Last
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// borders cuts groups wherever one of the subtasks begins or ends.
+func borders(groups KeyGroups, lists ...[]part) []int {
+	cuts := []int{groups.First, groups.Last + 1}
+	for _, list := range lists {
+		for _, p := range list {
+			for _, at := range []int{p.groups.First, p.groups.Last + 1} {
+				if at > groups.First && at <= groups.Last {
+					cuts = append(cuts, at)
+				}
+			}
+		}
+	}
+	slices.Sort(cuts)
+	return slices.Compact(cuts)
+}
+
+func (t *Table) partOf(group int) *part {
+	for i := range t.parts {
+		if g := t.parts[i].groups; g.First <= group && group <= g.Last {
+			return &t.parts[i]
+		}
+	}
+	return nil
+}
+
+// joins says whether s, which follows, is merged for the same reason and nothing is known of its files.
+func (s *Stretch) joins(next *Stretch) bool {
+	return s.Method == Merge && next.Method == Merge && s.Why == next.Why && s.MergeBytes == 0 && next.MergeBytes == 0
+}
+
+// choose settles the method.
+func (s *Stretch) choose(m Method) {
+	base, next := s.sides.base, s.sides.next
+	if base == nil || next == nil {
+		s.Why = "only one side has these key groups"
+		return
+	}
+	before, isBefore := base.source.(*database)
+	after, isAfter := next.source.(*database)
+	if !isBefore || !isAfter {
+		s.Why = "not both are databases"
+		return
+	}
+	s.sides.split = divide(before, after, base.schema.Name, next.schema.Name)
+	s.weigh(before, after)
+	switch {
+	case !sameMeaning(base.schema, next.schema):
+		s.Why = "the serializers differ" // so equal bytes may be other values
+	case s.Common.Files == 0:
+		s.Why = "no common files"
+	case m == Merge:
+		s.Why = "as asked for"
+	case m == ByFile:
+		s.Method, s.Why = ByFile, "as asked for"
+	case s.ByFileBytes < s.MergeBytes:
+		s.Method, s.Why = ByFile, "reads less"
+	default:
+		s.Why = "reads less"
+	}
+}
+
+// sameMeaning says whether equal bytes are equal values.
+func sameMeaning(a, b *state.Schema) bool {
+	return a == b || a.Kind == b.Kind && a.TTL == b.TTL && reflect.DeepEqual(a.Value, b.Value)
+}
+
+// Differences opens the walk over a ByFile stretch. An error is of base if baseFailed says so.
+func (s *Stretch) Differences(ctx context.Context) (d *Differences, baseFailed bool, err error) {
+	before, after := s.sides.base.source.(*database), s.sides.next.source.(*database)
+	lower, upper := s.Groups.bounds(s.sides.next.schema.MaxParallelism)
+	d = &Differences{base: held{part: s.sides.base}, next: held{part: s.sides.next}}
+	d.Difference, baseFailed, err = after.db.Difference(ctx, before.db, s.sides.split, lower, upper)
+	return d, baseFailed, err
+}
+
+// Reading says what the databases of a stretch have read so far, for whomever.
+func (s *Stretch) Reading() rocksdb.Stats {
+	var sum rocksdb.Stats
+	for _, p := range []*part{s.sides.base, s.sides.next} {
+		if p == nil {
+			continue
+		}
+		if d, ok := p.source.(*database); ok {
+			sum = sum.Plus(d.db.Stats())
+		}
+	}
+	return sum
+}
+
+// Differences walks the rows that are not the same bytes in two tables, in the order of their composite keys.
+type Differences struct {
+	*rocksdb.Difference
+	base, next held
+}
+
+// held is one side's entry of the present key.
+type held struct {
+	part       *part
+	key, value []byte
+}
+
+func (h *held) Key() []byte           { return h.key }
+func (h *held) Value() []byte         { return h.value }
+func (h *held) Schema() *state.Schema { return h.part.schema }
+
+// Next moves to the next row.
+func (d *Differences) Next() bool {
+	for d.Difference.Next() {
+		if d.Before() != nil || d.After() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Before gives the row in base, nil if it is not there.
+func (d *Differences) Before() Entry { return d.base.entry(d.Key(), d.Base) }
+
+// After gives the row in the next table, nil if it is not there.
+func (d *Differences) After() Entry { return d.next.entry(d.Key(), d.Changed) }
+
+func (h *held) entry(key []byte, get func() ([]byte, bool)) Entry {
+	value, found := get()
+	if !found || h.part.blank(value) {
+		return nil
+	}
+	h.key, h.value = key, value
+	return h
+}
