@@ -39,7 +39,7 @@ func classify(err error) error {
 		return err
 	}
 	clean := discreet(e)
-	if permanent(e.Code) {
+	if permanent(e.Code) && e.SchemaName != "pg_catalog" { // there, somebody made the same object at the same time: the next try finds it
 		return sinks.Permanent(clean)
 	}
 	return clean
