@@ -118,7 +118,7 @@ func (o *Operator) Notes() []string {
 }
 
 func (o *Operator) stateOptions() state.Options {
-	return state.Options{Kryo5: o.snapshot.Metadata.Kryo5()}
+	return state.Options{Kryo5: o.snapshot.Metadata.Kryo5(), Hints: o.snapshot.options.Hints}
 }
 
 func (o *Operator) openKeyed(ctx context.Context, h flink.KeyedHandle) ([]part, error) {

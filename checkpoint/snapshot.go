@@ -20,6 +20,7 @@ type Options struct {
 	PathMap []PathMap     // where files are to be looked for that the metadata names elsewhere
 	TempDir string        // for sorting what a heap backend left unsorted; "" is the system's
 	Memory  int           // bytes to sort in, per open cursor; 0 is the sorter's default
+	Hints   *state.Hints  // how to decode classes that the snapshot does not describe; nil is none
 }
 
 // PathMap says that what lay below From lies below To now.

@@ -92,6 +92,11 @@ func (s *Source) validate(f *faults) {
 			f.add(index("source.flink.path_map", i), "must be FROM=TO")
 		}
 	}
+	for i, d := range fl.Decode {
+		if class, form, ok := strings.Cut(d, "="); !ok || class == "" || form == "" {
+			f.add(index("source.flink.decode", i), "must be CLASS=FORM")
+		}
+	}
 	checkPositive(fl.Poll, "source.flink.poll", f)
 }
 

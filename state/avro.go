@@ -63,14 +63,20 @@ func (c *avroRecord) appendMember(dst []byte, i int, r *javaio.Reader) []byte {
 type avroUnion struct {
 	typ      Type
 	branches []Codec
+	plain    bool
 }
 
 func (c *avroUnion) Type() *Type   { return &c.typ }
 func (c *avroUnion) FixedLen() int { return -1 }
 
 func (c *avroUnion) branch(r *javaio.Reader) Codec {
-	i := int(r.Int32())
-	if r.Err() == nil && (i < 0 || i >= len(c.branches)) {
+	i := int64(0)
+	if c.plain {
+		i = avroZigzag(r)
+	} else {
+		i = int64(r.Int32())
+	}
+	if r.Err() == nil && (i < 0 || i >= int64(len(c.branches))) {
 		r.Fail("branch %d of a union of %d", i, len(c.branches))
 	}
 	if r.Err() != nil {
@@ -87,8 +93,10 @@ func (c *avroUnion) AppendJSON(dst []byte, r *javaio.Reader) []byte {
 
 // An avroItems reads an array, or a map whose keys are strings.
 type avroItems struct {
-	typ  Type
-	elem Codec
+	typ   Type
+	key   *scalar // of a map
+	elem  Codec
+	plain bool
 }
 
 func (c *avroItems) Type() *Type   { return &c.typ }
@@ -96,8 +104,11 @@ func (c *avroItems) FixedLen() int { return -1 }
 
 // block reads the count of the next block; 0 at the end.
 func (c *avroItems) block(r *javaio.Reader) int {
-	n := r.Uvarint()
-	least := 4 // of a map's key
+	read, least := r.Uvarint, 4 // of a map's key
+	if c.plain {
+		read, least = func() uint64 { return plainBlock(r) }, 1
+	}
+	n := read()
 	if c.typ.Kind == List {
 		least = minLen(c.elem)
 	}
@@ -123,7 +134,7 @@ func (c *avroItems) Skip(r *javaio.Reader) {
 	for n := c.block(r); n > 0; n = c.block(r) {
 		for range n {
 			if c.typ.Kind == Map {
-				avroStringCodec.Skip(r)
+				c.key.Skip(r)
 			}
 			if c.elem.Skip(r); r.Err() != nil {
 				return
@@ -159,7 +170,7 @@ func (c *avroItems) appendMap(dst []byte, r *javaio.Reader) []byte {
 	b := newBag(dst)
 	for n := c.block(r); n > 0 && r.Err() == nil; n = c.block(r) {
 		for range n {
-			dst = avroStringCodec.json(dst, r)
+			dst = c.key.json(dst, r)
 			b.key(dst)
 			if dst = b.value(c.elem.AppendJSON(dst, r)); full(dst, r) {
 				break
@@ -188,13 +199,16 @@ func readAvro(p *snapshots, class string, version int32) Codec {
 	}
 	c, err := parseAvro([]byte(schema))
 	if err != nil {
+		if h := p.o.Hints.bytes(runtimeClass); h != nil && h.avro != nil {
+			return h.avro
+		}
 		return newRaw(runtimeClass, "Avro schema: "+err.Error())
 	}
 	return c
 }
 
 // avroEnum makes the codec of an enum.
-func avroEnum(name string, symbols []string) Codec {
+func avroEnum(name string, symbols []string) *enumCodec {
 	c := &enumCodec{typ: Type{Kind: Enum, Class: name, Symbols: symbols}}
 	for _, s := range symbols {
 		c.quoted = append(c.quoted, appendQuoted(nil, s))

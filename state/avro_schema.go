@@ -18,11 +18,24 @@ var avroPrimitives = map[string]Codec{
 type avroParser struct {
 	named map[string]Codec
 	depth int
+	plain bool // the specification's encoding, not Flink's
 }
 
 func parseAvro(schema []byte) (Codec, error) {
 	p := &avroParser{named: map[string]Codec{}}
 	return p.parse(schema, "")
+}
+
+func parsePlainAvro(schema []byte) (Codec, error) {
+	p := &avroParser{named: map[string]Codec{}, plain: true}
+	return p.parse(schema, "")
+}
+
+func (p *avroParser) primitive(name string) Codec {
+	if p.plain {
+		return avroPlainTypes[name]
+	}
+	return avroPrimitives[name]
 }
 
 var errAvroDepth = fmt.Errorf("types nest deeper than %d", maxDepth)
@@ -61,7 +74,7 @@ type avroType struct {
 }
 
 func (p *avroParser) lookup(name, namespace string) (Codec, error) {
-	if c := avroPrimitives[name]; c != nil {
+	if c := p.primitive(name); c != nil {
 		return c, nil
 	}
 	c := p.named[fullName(name, namespace)]
@@ -94,7 +107,7 @@ func (p *avroParser) object(t *avroType, namespace string) (Codec, error) {
 	case "record", "error":
 		return p.record(t, name)
 	case "enum":
-		return p.define(name, avroEnum(name, t.Symbols)), nil
+		return p.define(name, p.enum(name, t.Symbols)), nil
 	case "fixed":
 		if t.Size < 0 || t.Size > math.MaxInt32 {
 			return nil, fmt.Errorf("fixed type of size %d", t.Size)
@@ -150,21 +163,31 @@ func (c *avroOpen) minLen() int {
 	return c.min
 }
 
+func (p *avroParser) enum(name string, symbols []string) Codec {
+	if p.plain {
+		return plainEnum{avroEnum(name, symbols)}
+	}
+	return avroEnum(name, symbols)
+}
+
 func (p *avroParser) items(kind TypeKind, elem json.RawMessage, namespace string) (Codec, error) {
 	e, err := p.parse(elem, namespace)
 	if err != nil {
 		return nil, err
 	}
-	c := &avroItems{typ: Type{Kind: kind, Elem: e.Type()}, elem: e}
+	c := &avroItems{typ: Type{Kind: kind, Elem: e.Type()}, elem: e, plain: p.plain}
 	if kind == Map {
-		c.typ.Key = avroStringCodec.Type()
+		if c.key = avroStringCodec; p.plain {
+			c.key = plainString
+		}
+		c.typ.Key = c.key.Type()
 	}
 	return c, nil
 }
 
 // union of null and one other type is that type, nullable; any other is Any.
 func (p *avroParser) union(branches []json.RawMessage, namespace string) (Codec, error) {
-	c := &avroUnion{typ: Type{Kind: Any, Class: "union"}}
+	c := &avroUnion{typ: Type{Kind: Any, Class: "union"}, plain: p.plain}
 	var types []*Type
 	for _, b := range branches {
 		bc, err := p.parse(b, namespace)

@@ -21,12 +21,13 @@ type kryoCodec struct {
 	ids     []*kryoType // by id
 	// replaced are classes for which, and for whose subclasses, the job set a default serializer.
 	replaced []string
+	hints    *Hints
 }
 
 // readKryo reads the declared class and the classes that have ids.
 func readKryo(p *snapshots, class string, version int32) Codec {
 	p.checkVersion(class, version, 2, 2)
-	c := &kryoCodec{version: &kryo24}
+	c := &kryoCodec{version: &kryo24, hints: p.o.Hints}
 	if p.o.Kryo5 {
 		c.version = &kryo5
 	}
@@ -70,9 +71,9 @@ func (p *snapshots) registration(c *kryoCodec, name string, present bool) {
 	}
 	switch {
 	case kind != kryoPlain:
-		c.ids = append(c.ids, unknownKryo(class, "the job registered a serializer for it"))
+		c.ids = append(c.ids, c.registered(class))
 	case !slices.ContainsFunc(c.ids, func(t *kryoType) bool { return t != nil && t.name == class }):
-		c.ids = append(c.ids, c.version.byName(class))
+		c.ids = append(c.ids, c.byName(class))
 	}
 }
 
@@ -93,6 +94,14 @@ func (c *kryoCodec) AppendJSON(dst []byte, r *javaio.Reader) []byte {
 	return dst
 }
 
+func (c *kryoCodec) appendWhole(dst []byte, r *javaio.Reader) []byte {
+	k := newKryoReader(c, r)
+	k.framed = true
+	dst = k.classAndObject(dst)
+	k.release()
+	return dst
+}
+
 // A kryoReader reads one value: a graph of objects with numbers of its own.
 type kryoReader struct {
 	*javaio.Reader
@@ -103,8 +112,11 @@ type kryoReader struct {
 	named    int // names met so far; fewer than len(names) while an object is read again
 	begun    int // objects met so far, likewise
 	depth    int
-	expanded int  // bytes of JSON that references gave
-	skipping bool // the JSON is thrown away, so references need not be followed
+	expanded int          // bytes of JSON that references gave
+	skipping bool         // the JSON is thrown away, so references need not be followed
+	framed   bool         // the value takes all the bytes that are left
+	generic  kryoGenerics // of the field whose value comes next
+	current  kryoGenerics // of the collection whose head comes next
 	scratch  []byte
 	text     []byte
 }
@@ -115,6 +127,8 @@ type kryoObject struct {
 	typ   *kryoType
 	named int  // names met before it
 	open  bool // its end is not reached: a reference to it is a cycle
+
+	generic kryoGenerics
 }
 
 const (
@@ -190,7 +204,7 @@ func (k *kryoReader) namedClass() *kryoType {
 	name, _ := k.string(k.text[:0])
 	k.text = name
 	if k.named++; k.named > len(k.names) {
-		k.names = append(k.names, k.codec.own(k.codec.version.byNameBytes(name)))
+		k.names = append(k.names, k.codec.own(k.codec.byNameBytes(name)))
 	}
 	return k.names[n]
 }
@@ -229,7 +243,7 @@ func (k *kryoReader) object(dst []byte, t *kryoType, mayBeNull bool) []byte {
 
 // begin numbers a new object and reads it.
 func (k *kryoReader) begin(dst []byte, t *kryoType) []byte {
-	o := kryoObject{at: len(k.whole) - k.Len(), typ: t, named: k.named, open: true}
+	o := kryoObject{at: len(k.whole) - k.Len(), typ: t, named: k.named, open: true, generic: k.generic}
 	n := k.begun
 	if n == len(k.objects) {
 		k.objects = append(k.objects, o)
@@ -253,6 +267,10 @@ func (k *kryoReader) data(dst []byte, t *kryoType) []byte {
 	if k.Err() != nil {
 		return appendNull(dst)
 	}
+	generic := k.generic
+	if k.generic = (kryoGenerics{}); generic != k.generic && !k.take(generic, t) {
+		return appendNull(dst)
+	}
 	dst = t.read(k, dst, t)
 	k.depth--
 	return dst
@@ -273,6 +291,7 @@ func (k *kryoReader) reference(dst []byte, n int) []byte {
 	o, start := &k.objects[n], len(dst)
 	present, named, begun := *k.Reader, k.named, k.begun
 	typ, at := o.typ, o.at
+	k.generic = o.generic
 	k.named, k.begun, o.open = o.named, n+1, true
 	k.Reset(present.File(), present.Offset()+int64(at-(len(k.whole)-present.Len())), k.whole[at:])
 	dst = k.data(dst, typ)

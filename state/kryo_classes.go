@@ -9,6 +9,9 @@ type kryoType struct {
 	unmarked bool                                                // no reference mark where null is not possible
 	text     bool                                                // a java.lang.String: a map of such keys is an object
 	elem     *kryoType                                           // of an array of a final class
+	generic  bool                                                // its head depends on the type parameters of a field
+	hint     *hint                                               // of a class that Kryo does not describe
+	fields   []kryoField                                         // of a bean
 }
 
 func unknownKryo(class, why string) *kryoType { return &kryoType{name: class, why: why} }
@@ -49,9 +52,15 @@ var kryoInterfaces = map[string]TypeKind{
 
 // declared is the type of a state or field of the given class.
 func (c *kryoCodec) declared(class string) Type {
-	t := c.own(c.version.byName(class))
+	t := c.own(c.byName(class))
 	kind, abstract := kryoInterfaces[class]
 	switch {
+	case t.hint != nil && (t.fields != nil || t.hint.Frame != ""):
+		typ := *t.hint.kryoTyped()
+		typ.Nullable = true
+		return typ
+	case t.hint != nil:
+		return Type{Kind: Raw, Class: class, Why: "Kryo class: " + unsizedReason}
 	case t.read != nil:
 		kind = t.kind
 	case !abstract:
@@ -72,6 +81,9 @@ func (c *kryoCodec) declared(class string) Type {
 
 // own gives t, unless the job has a default serializer for its class or one that it extends.
 func (c *kryoCodec) own(t *kryoType) *kryoType {
+	if t.hint != nil && t.hint.decode != nil {
+		return t // which is about what any serializer wrote
+	}
 	for _, name := range c.replaced {
 		kind, abstract := kryoInterfaces[name]
 		collection := name == "java.util.Collection" || name == "java.lang.Iterable" || name == "java.util.AbstractCollection"
@@ -188,6 +200,7 @@ func newKryoVersion(little bool) kryoVersion {
 	}
 	v.collections()
 	v.arrays()
+	v.generics()
 	for _, name := range flinkKryo {
 		v.ids = append(v.ids, v.byName(name))
 	}

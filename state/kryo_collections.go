@@ -66,17 +66,19 @@ func (k *kryoReader) set(dst []byte, comparator bool) []byte {
 
 // collection reads what stands before the elements: their number, and the comparator of a sorted collection.
 func (k *kryoReader) collection(comparator bool) kryoElements {
+	elem := k.generics()[0]
 	if k.codec.version.little {
-		return k.flaggedCollection(comparator)
+		return k.flaggedCollection(comparator, elem)
 	}
 	if comparator {
 		k.comparator()
 	}
-	return kryoElements{n: k.count(k.varint())}
+	return kryoElements{n: k.count(k.varint()), same: elem, nulls: true}
 }
 
-// flaggedCollection reads the head of a collection in Kryo 5: the flag says that all elements are of one class, which follows.
-func (k *kryoReader) flaggedCollection(comparator bool) kryoElements {
+// flaggedCollection reads the head of a collection in Kryo 5: the flag says that all elements are of one class, which follows; or, where
+// the field says that they are all of class elem, that there are nulls among them.
+func (k *kryoReader) flaggedCollection(comparator bool, elem *kryoType) kryoElements {
 	flags := k.Rest()
 	n := k.flaggedVarint() - 1
 	if comparator && n >= 0 {
@@ -85,7 +87,11 @@ func (k *kryoReader) flaggedCollection(comparator bool) kryoElements {
 	if n <= 0 || k.Err() != nil {
 		return kryoElements{}
 	}
-	if flags[0]&0x80 == 0 {
+	flagged := flags[0]&0x80 != 0
+	if elem != nil {
+		return kryoElements{n: k.count(n), same: elem, nulls: flagged}
+	}
+	if !flagged {
 		return kryoElements{n: k.count(n)}
 	}
 	e := kryoElements{same: k.class()}
@@ -122,13 +128,14 @@ func readKryoMap(k *kryoReader, dst []byte, _ *kryoType) []byte       { return k
 func readKryoSortedMap(k *kryoReader, dst []byte, _ *kryoType) []byte { return k.mapping(dst, true) }
 
 func (k *kryoReader) mapping(dst []byte, comparator bool) []byte {
-	b, strings := newBag(dst), true
+	b, strings, generic := newBag(dst), true, k.generics()
 	for range k.mapSize(comparator) {
 		var t *kryoType
-		dst, t = k.value(dst)
+		dst, t = k.valueOf(dst, generic[0])
 		b.key(dst)
 		strings = strings && t != nil && t.text
-		if dst = b.value(k.classAndObject(dst)); full(dst, k.Reader) {
+		dst, _ = k.valueOf(dst, generic[1])
+		if dst = b.value(dst); full(dst, k.Reader) {
 			break
 		}
 	}

@@ -4,7 +4,8 @@ import "github.com/statebridge/statebridge/state/javaio"
 
 // Options say what the bytes themselves do not.
 type Options struct {
-	Kryo5 bool // Kryo 5 wrote generic types (Flink 2, metadata version 5 and above), else Kryo 2.24
+	Kryo5 bool   // Kryo 5 wrote generic types (Flink 2, metadata version 5 and above), else Kryo 2.24
+	Hints *Hints // for classes whose layout is not in the snapshot
 }
 
 // KeyedMeta is the head of a stream of keyed state.
@@ -121,7 +122,16 @@ func (p *snapshots) schema(m *metaInfo, key Codec) *Schema {
 	default:
 		p.r.Unsupported("state %q: backend type %d is not supported", m.name, m.backend)
 	}
+	s.frame()
 	return s
+}
+
+// frame lets values and map keys take all their bytes. The elements of a list stand one behind the other.
+func (s *Schema) frame() {
+	if s.Kind != KindList {
+		s.Value = whole(s.Value)
+	}
+	s.MapKey = whole(s.MapKey)
 }
 
 func (p *snapshots) serializer(m *metaInfo, name string) Codec {

@@ -1,6 +1,11 @@
 package state
 
-import "github.com/statebridge/statebridge/state/javaio"
+import (
+	"maps"
+	"slices"
+
+	"github.com/statebridge/statebridge/state/javaio"
+)
 
 // The flags byte before a POJO says which class its fields are of.
 const (
@@ -17,7 +22,9 @@ type objectCodec struct {
 	order      memberOrder
 	registered []subclass
 	others     map[string]*subclass // by class name
-	class      []byte               // `"$class":"…",`, where others may stand in its place; else nil
+	hints      *Hints               // for subclasses that are not in the snapshot
+	kryo5      bool
+	class      []byte // `"$class":"…",`, where others may stand in its place; else nil
 }
 
 type subclass struct {
@@ -28,7 +35,7 @@ type subclass struct {
 // readPojo reads the class, its fields, and the subclasses that the job registered or met.
 func readPojo(p *snapshots, class string, version int32) Codec {
 	p.checkVersion(class, version, 2, 2)
-	c := &objectCodec{typ: Type{Kind: Object, Class: p.r.UTF(), Nullable: true}, others: map[string]*subclass{}}
+	c := &objectCodec{typ: Type{Kind: Object, Class: p.r.UTF(), Nullable: true}, others: map[string]*subclass{}, hints: p.o.Hints, kryo5: p.o.Kryo5}
 	p.optionalMap(func(name string, present bool) { c.field(name, p.optional(present, name)) })
 	p.optionalMap(func(name string, present bool) {
 		c.registered = append(c.registered, c.subclass(name, p.optional(present, name)))
@@ -40,8 +47,39 @@ func readPojo(p *snapshots, class string, version int32) Codec {
 	if p.r.Err() != nil {
 		return broken
 	}
+	c.addHinted()
 	c.arrange()
 	return c
+}
+
+// addHinted makes the hinted classes that can be subclasses known as such, for columns and for people.
+func (c *objectCodec) addHinted() {
+	if c.hints == nil {
+		return
+	}
+	for _, class := range slices.Sorted(maps.Keys(c.hints.byClass)) {
+		h := c.hints.byClass[class]
+		if h.shape != nil && c.others[class] == nil && class != c.typ.Class && h.shape.extends(&c.typ) == nil {
+			c.typ.Subclasses = append(c.typ.Subclasses, h.shape.pojos[0].codec.Type())
+		}
+	}
+}
+
+// hinted gives a subclass that only a hint describes; nil with a fault in r when it does not fit.
+func (c *objectCodec) hinted(name []byte, r *javaio.Reader) *subclass {
+	h := c.hints.find(string(name))
+	if h == nil || h.shape == nil {
+		r.Unsupported("class %s, a subclass of %s that is not in the snapshot", name, c.typ.Class)
+		return nil
+	}
+	if err := h.shape.extends(&c.typ); err != nil {
+		r.Unsupported("class %s, a subclass of %s that is not in the snapshot: %v", name, c.typ.Class, err)
+		return nil
+	}
+	if c.kryo5 {
+		return h.shape.pojos[1]
+	}
+	return h.shape.pojos[0]
 }
 
 // optional reads the framed snapshot of a map entry, if it is there.
@@ -126,7 +164,7 @@ func (c *objectCodec) stored(flags byte, r *javaio.Reader) *subclass {
 	name := r.Take(int(r.Uint16()))
 	s := c.others[string(name)]
 	if s == nil && r.Err() == nil {
-		r.Unsupported("class %s, a subclass of %s that is not in the snapshot", name, c.typ.Class)
+		return c.hinted(name, r)
 	}
 	return s
 }

@@ -3,11 +3,14 @@ package state
 import "github.com/statebridge/statebridge/state/javaio"
 
 // raw stands for a serializer whose values are not decoded, and whose length is therefore unknown.
-type raw struct{ typ Type }
+type raw struct {
+	typ  Type
+	hint *hint // how to decode a value that takes all the bytes there are; nil: none
+}
 
 // newRaw says which class is not decoded, and why.
 func newRaw(class, why string) Codec {
-	return &raw{Type{Kind: Raw, Class: class, Why: why}}
+	return &raw{typ: Type{Kind: Raw, Class: class, Why: why}}
 }
 
 func (c *raw) Type() *Type   { return &c.typ }

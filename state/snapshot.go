@@ -48,14 +48,31 @@ func (p *snapshots) versioned() Codec {
 	defer func() { p.depth-- }()
 	read := snapshotReaders[shortClass(class)]
 	if read == nil {
-		p.r.Unsupported("serializer snapshot %s is not known, nor where it ends", class)
-		return broken
+		return p.foreign(class)
 	}
 	c := read(p, class, version)
 	if p.r.Err() != nil {
 		return broken
 	}
 	return c
+}
+
+// foreign makes the codec of a serializer of the user's own. Where its snapshot ends is not known; a hint promises that it
+// holds nothing but its version, as that of a SimpleTypeSerializerSnapshot does.
+func (p *snapshots) foreign(class string) Codec {
+	if h := p.hintFor(class); h != nil {
+		return p.raw(h.Class, "")
+	}
+	p.r.Unsupported("serializer snapshot %s is not known, nor where it ends", class)
+	return broken
+}
+
+// hintFor finds a hint for a serializer, by its own class or that of its snapshot.
+func (p *snapshots) hintFor(snapshot string) *hint {
+	if h := p.o.Hints.bytes(snapshot); h != nil {
+		return h
+	}
+	return p.o.Hints.bytes(shortClass(snapshot))
 }
 
 // broken is what reading gives after a fault; the fault is in the reader.
@@ -148,6 +165,11 @@ func (p *snapshots) inFrame(read func() Codec) Codec {
 	frame := p.r.Take(n)
 	if p.r.Err() != nil {
 		return broken
+	}
+	if class := classOf(frame); snapshotReaders[shortClass(class)] == nil {
+		if h := p.hintFor(class); h != nil {
+			return p.raw(h.Class, "") // whatever else its snapshot holds
+		}
 	}
 	whole := p.r
 	defer func() { p.r = whole }()

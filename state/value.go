@@ -81,7 +81,11 @@ func (s *Schema) appendList(dst []byte, row *Row, r *javaio.Reader) []byte {
 // appendFramed appends the one value that takes all the bytes left, raw where it cannot be decoded.
 func appendFramed(dst []byte, c Codec, r *javaio.Reader) []byte {
 	whole, start := *r, len(dst)
-	dst = c.AppendJSON(dst, r)
+	if w, ok := c.(wholeCodec); ok {
+		dst = w.appendWhole(dst, r)
+	} else {
+		dst = c.AppendJSON(dst, r)
+	}
 	if class, why, ok := undecoded(r.Err(), c); ok {
 		*r = whole
 		return appendRaw(dst[:start], r.Take(r.Len()), class, why)

@@ -40,7 +40,7 @@ A state that only one of the snapshots has is compared as empty in the other, an
 			return f.run(cmd, args[0], args[1])
 		},
 	}
-	f.snapshotFlags.register(cmd.Flags())
+	f.snapshotFlags.register(cmd)
 	f.selection.register(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print the number of changes of each state only")

@@ -40,7 +40,7 @@ A snapshot that turns out damaged ends in exit code 1: then what was printed is 
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	f.snapshotFlags.register(cmd.Flags())
+	f.snapshotFlags.register(cmd)
 	f.selection.register(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
 	cmd.Flags().StringVar(&f.keyGroups, "key-groups", "", "only the keyed state of these key `GROUPS`, such as 0-63")

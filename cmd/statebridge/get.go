@@ -40,7 +40,7 @@ left out unless it is named. Exit code 1 when there is no such row.`,
 			return f.run(cmd, args[0])
 		},
 	}
-	f.snapshotFlags.register(cmd.Flags())
+	f.snapshotFlags.register(cmd)
 	f.selection.register(cmd)
 	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` to look up")
 	cmd.Flags().StringVar(&f.namespace, "namespace", "", "only this `NAMESPACE`, as export prints it")

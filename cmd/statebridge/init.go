@@ -30,20 +30,20 @@ file as sink. What cannot be mirrored stands there as a comment with the reason.
 				return err
 			}
 			defer snap.Close()
-			return writeConfig(cmd.Context(), snap, cmd.OutOrStdout())
+			return writeConfig(cmd.Context(), snap, f.decode, cmd.OutOrStdout())
 		},
 	}
-	f.register(cmd.Flags())
+	f.register(cmd)
 	return cmd
 }
 
-func writeConfig(ctx context.Context, snap *checkpoint.Snapshot, out io.Writer) error {
+func writeConfig(ctx context.Context, snap *checkpoint.Snapshot, decode []string, out io.Writer) error {
 	var b strings.Builder
 	root := path.Dir(path.Dir(snap.Location))
 	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(path.Base(path.Dir(snap.Location))) {
 		root = path.Dir(snap.Location)
 	}
-	fmt.Fprintf(&b, "nats: {url: \"${NATS_URL:-}\"} # empty: a server inside the process\nsource:\n  name: job\n  flink: {checkpoints: %s}\nconsumers:\n", yamlText(root))
+	fmt.Fprintf(&b, "nats: {url: \"${NATS_URL:-}\"} # empty: a server inside the process\nsource:\n  name: job\n  flink: {checkpoints: %s%s}\nconsumers:\n", yamlText(root), decodeMember(decode))
 	names, taken := []string{}, map[string]bool{}
 	for _, o := range snap.Operators() {
 		tables, err := o.Tables(ctx)
@@ -69,6 +69,18 @@ func writeConfig(ctx context.Context, snap *checkpoint.Snapshot, out io.Writer) 
 	fmt.Fprintf(&b, "  # - {name: cache, consumers: [%s], redis: {url: \"${REDIS_URL}\"}}\n", names[0])
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// decodeMember gives the hints as a further member; "" without any.
+func decodeMember(hints []string) string {
+	if len(hints) == 0 {
+		return ""
+	}
+	texts := make([]string, len(hints))
+	for i, h := range hints {
+		texts[i] = yamlText(h)
+	}
+	return ", decode: [" + strings.Join(texts, ", ") + "]"
 }
 
 // unmirrored says why a table has no consumer; "" if it can have one.

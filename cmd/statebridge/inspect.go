@@ -40,7 +40,7 @@ state, so it is done unasked for snapshots of up to 256 MiB only. What cannot be
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	}
-	f.snapshotFlags.register(cmd.Flags())
+	f.snapshotFlags.register(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "table", "`FORMAT`: table or json")
 	cmd.Flags().StringVar(&f.rows, "rows", "auto", "`WHEN` to count rows: auto, exact or none")
 	return cmd

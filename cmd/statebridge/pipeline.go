@@ -28,6 +28,7 @@ type pipeline struct {
 	bus     *stream.Bus
 	feeds   []*feed.Feed
 	workers [][]*sinks.Worker // by consumer
+	hints   *state.Hints
 	sinks   []sinks.Sink
 }
 
@@ -80,10 +81,13 @@ func (p *pipeline) addFeeds(c *config.Config, source *stream.Source, reg *regist
 	if err != nil {
 		return err
 	}
+	if p.hints, err = readHints(c.Source.Flink.Decode); err != nil {
+		return &config.FieldError{Path: "source.flink.decode", Reason: err.Error()}
+	}
 	host, _ := os.Hostname()
 	o := feed.Options{
 		Partitions: c.Source.Partitions, Keep: c.NATS.Keep, Holder: fmt.Sprintf("%s/%d", host, os.Getpid()),
-		Snapshot: checkpoint.Options{PathMap: maps, TempDir: tempDir(c)},
+		Snapshot: checkpoint.Options{PathMap: maps, TempDir: tempDir(c), Hints: p.hints},
 	}
 	watch := newWatch(c, p.log)
 	for _, consumer := range c.Consumers {
@@ -196,6 +200,9 @@ func (p *pipeline) once(ctx context.Context) error {
 		feeds.Go(func() error { errs[i] = p.onceConsumer(ctx, i); return nil })
 	}
 	_ = feeds.Wait()
+	for _, class := range p.hints.Unmet() {
+		p.log.WarnContext(ctx, "no value needed the hint", "class", class)
+	}
 	err := errors.Join(errs...)
 	if err == nil {
 		err = ctx.Err()

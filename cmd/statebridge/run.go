@@ -48,6 +48,9 @@ func (f *configFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	if err != nil && file == "" {
 		err = fmt.Errorf("without --config, everything has to come from the environment: %w", err)
 	}
+	if err == nil {
+		err = checkHints(c)
+	}
 	if err != nil {
 		return nil, &usageError{err}
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/state"
@@ -18,18 +17,31 @@ import (
 // snapshotFlags are those of every command that opens a snapshot.
 type snapshotFlags struct {
 	pathMap []string
-	memory  string
 	tempDir string
+	decode  []string
+
+	hints *state.Hints // of decode, once read
 }
 
-func (f *snapshotFlags) register(flags *pflag.FlagSet) {
+func (f *snapshotFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringArrayVar(&f.pathMap, "path-map", nil, "`FROM=TO`: look below TO for files that the snapshot names below FROM; may be repeated")
 	flags.StringVar(&f.tempDir, "temp-dir", "", "`DIR` for sorting what does not fit memory (default: the system's)")
+	flags.StringArrayVar(&f.decode, "decode", nil, decodeUsage)
+	cmd.PostRun = func(cmd *cobra.Command, _ []string) { warnUnmet(f.hints, cmd.ErrOrStderr()) }
 }
 
 func (f *snapshotFlags) options() (checkpoint.Options, error) {
 	maps, err := parsePathMaps(f.pathMap)
-	return checkpoint.Options{PathMap: maps, TempDir: f.tempDir}, err
+	if err != nil {
+		return checkpoint.Options{}, err
+	}
+	if f.hints == nil {
+		if f.hints, err = readHints(f.decode); err != nil {
+			return checkpoint.Options{}, usagef("--decode %w", err)
+		}
+	}
+	return checkpoint.Options{PathMap: maps, TempDir: f.tempDir, Hints: f.hints}, nil
 }
 
 func parsePathMaps(list []string) ([]checkpoint.PathMap, error) {
