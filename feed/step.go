@@ -270,7 +270,7 @@ func (f *Feed) awaitSinks(ctx context.Context) error {
 		if !ok || len(f.consumer.Sinks) == 0 {
 			return nil
 		}
-		applied, err := f.applied(ctx, last.Chain)
+		applied, err := f.applied(ctx, last.Chain, false)
 		if err != nil || applied+maxAhead >= last.Number {
 			return err
 		}
@@ -286,8 +286,9 @@ func (f *Feed) awaitSinks(ctx context.Context) error {
 	}
 }
 
-// applied is the newest epoch that every sink has applied, those included which are not configured here.
-func (f *Feed) applied(ctx context.Context, chain string) (uint64, error) {
+// applied is the newest epoch that every sink has applied: those configured here, and with others also those of other processes. One of
+// these that has not moved for as long as epochs are kept is taken for removed; should it come back, it gets a full epoch.
+func (f *Feed) applied(ctx context.Context, chain string, others bool) (uint64, error) {
 	positions, err := f.registry.Positions(ctx, f.consumer.Name)
 	if err != nil {
 		return 0, err
@@ -297,6 +298,9 @@ func (f *Feed) applied(ctx context.Context, chain string) (uint64, error) {
 		seen[name] = 0
 	}
 	for _, p := range positions {
+		if _, ours := seen[p.Sink]; !ours && (!others || time.Since(p.Time) > f.options.Keep) {
+			continue
+		}
 		if seen[p.Sink] = 0; p.Chain == chain {
 			seen[p.Sink] = p.Epoch
 		}
@@ -314,7 +318,7 @@ func (f *Feed) trim(ctx context.Context) error {
 	if !ok || len(f.published) == 0 || time.Since(f.published[0].time) < f.options.Keep {
 		return nil
 	}
-	applied, err := f.applied(ctx, last.Chain)
+	applied, err := f.applied(ctx, last.Chain, true)
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/statebridge/statebridge/config"
 )
@@ -84,11 +86,27 @@ A SNAPSHOT is the path or file: URI of a checkpoint or savepoint directory, or o
 		},
 		Args: cobra.ArbitraryArgs,
 	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return fromEnvironment(cmd.Flags()) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; '%s --help' shows how it is used", err, cmd.CommandPath())
 	})
 	root.AddCommand(newInspect(), newGet(), newExport(), newDiff(), newInit(), newRun(), newDemo(), newConsumers(), newConfig(), newVersion())
 	return root
+}
+
+// fromEnvironment sets each flag that is not given from its variable: --path-map from STATEBRIDGE_PATH_MAP. An empty variable is as good as none.
+func fromEnvironment(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "STATEBRIDGE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value := os.Getenv(name)
+		if f.Changed || value == "" || f.Name == "help" || err != nil {
+			return
+		}
+		if e := flags.Set(f.Name, value); e != nil {
+			err = usagef("%s: %w", name, e)
+		}
+	})
+	return err
 }
 
 // exactly is cobra.ExactArgs with names, as a usage error.
