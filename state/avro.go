@@ -204,7 +204,7 @@ func readAvro(p *snapshots, class string, version int32) Codec {
 		}
 		return newRaw(runtimeClass, "Avro schema: "+err.Error())
 	}
-	return c
+	return &avroRoot{c, []byte(schema)}
 }
 
 // avroEnum makes the codec of an enum.

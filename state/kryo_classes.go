@@ -23,6 +23,13 @@ type kryoVersion struct {
 	ids     []*kryoType // the classes that Flink registers, by id
 }
 
+func (v *kryoVersion) String() string {
+	if v.little {
+		return "Kryo 5"
+	}
+	return "Kryo 2.24"
+}
+
 const beanReason = "its fields are not in the snapshot"
 
 func (v *kryoVersion) byName(class string) *kryoType {

@@ -29,14 +29,27 @@ const countBelow = 256 << 20
 func newInspect() *cobra.Command {
 	f := &inspectFlags{}
 	cmd := &cobra.Command{
-		Use:   "inspect SNAPSHOT",
+		Use:   "inspect SNAPSHOT [NEXT]",
 		Short: "Show the operators and states of a snapshot",
 		Long: `Inspect lists the operators of a snapshot with their key groups, and each state with its kind, types, size and number of rows. Counting rows reads the
-state, so it is done unasked for snapshots of up to 256 MiB only. What cannot be read is listed with the reason.`,
+state, so it is done unasked for snapshots of up to 256 MiB only. What cannot be read is listed with the reason.
+
+With a second snapshot it compares the schemas of both, as compat does.`,
 		Example: `  statebridge inspect /flink/checkpoints/4f0c…/chk-42
   statebridge inspect chk-42 --output json --rows none`,
-		Args: exactly("SNAPSHOT"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return exactly("SNAPSHOT")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				c := &compatFlags{snapshotFlags: f.snapshotFlags, output: f.output}
+				err := c.run(cmd.Context(), args[0], args[1], cmd.OutOrStdout())
+				f.hints = c.hints
+				return err
+			}
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	}
@@ -63,12 +76,16 @@ func (f *inspectFlags) run(ctx context.Context, location string, out io.Writer) 
 		return err
 	}
 	if f.output == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(report)
+		return printJSON(out, report)
 	}
 	return report.print(out)
+}
+
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }
 
 type snapshotReport struct {

@@ -90,7 +90,7 @@ A SNAPSHOT is the path or file: URI of a checkpoint or savepoint directory, or o
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; '%s --help' shows how it is used", err, cmd.CommandPath())
 	})
-	root.AddCommand(newInspect(), newGet(), newExport(), newDiff(), newInit(), newRun(), newDemo(), newConsumers(), newConfig(), newVersion())
+	root.AddCommand(newInspect(), newCompat(), newGet(), newExport(), newDiff(), newInit(), newRun(), newDemo(), newConsumers(), newConfig(), newVersion())
 	return root
 }
 

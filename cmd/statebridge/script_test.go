@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/statebridge/statebridge/checkpoint/fixture"
 	"github.com/statebridge/statebridge/cmd/statebridge/demodata"
 )
 
@@ -27,7 +28,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("JOB", path.Join("checkpoints", demoJob(t)))
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"arrive": arrive, "exits": exits},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"arrive": arrive, "exits": exits, "unpack": unpack},
 	})
 }
 
@@ -54,6 +55,14 @@ func arrive(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("the demo has no %s", args[0])
+}
+
+// unpack ARCHIVE DIRECTORY lays out snapshots of checkpoint/fixture.
+func unpack(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: unpack ARCHIVE DIRECTORY")
+	}
+	ts.Check(fixture.Extract(args[0], ts.MkAbs(args[1])))
 }
 
 // exits CODE COMMAND ARG… runs a command that must end with this code.
