@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/statebridge/statebridge/checkpoint/flink"
@@ -91,7 +92,7 @@ func (t *Table) between(ctx context.Context, groups KeyGroups, lower, upper []by
 		opens = append(opens, func() (Cursor, error) {
 			c, err := p.source.cursor(ctx, p, p.groups.Clip(groups), lower, upper)
 			if err != nil {
-				return nil, fmt.Errorf("operator %s, state %q: %w", t.Operator, t.Name, err)
+				return nil, fmt.Errorf("state %q: %w", t.Name, err)
 			}
 			return c, nil
 		})
@@ -103,6 +104,19 @@ func (t *Table) between(ctx context.Context, groups KeyGroups, lower, upper []by
 // not be taken for their deletion.
 func (t *Table) Finished() bool {
 	return t.Operator.Finished || slices.ContainsFunc(t.Operator.Subtasks, func(s flink.Subtask) bool { return s.Finished })
+}
+
+// SameKeys says whether the rows of both tables are told apart by the same bytes: the serializers of key, namespace and map key agree, and so does the number
+// of key groups. Else the same row may have another key in each.
+func (t *Table) SameKeys(o *Table) bool {
+	if t.maxParallelism != o.maxParallelism {
+		return false
+	}
+	first := t.parts[0].schema
+	differs := func(p part) bool {
+		return !reflect.DeepEqual(first.Key, p.schema.Key) || !reflect.DeepEqual(first.Namespace, p.schema.Namespace) || !reflect.DeepEqual(first.MapKey, p.schema.MapKey)
+	}
+	return !slices.ContainsFunc(t.parts, differs) && !slices.ContainsFunc(o.parts, differs)
 }
 
 // add brings one subtask's state into the table.

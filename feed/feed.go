@@ -43,10 +43,13 @@ type Feed struct {
 	registry *registry.Registry
 	log      *slog.Logger
 
-	publisher *stream.Publisher
-	base      *checkpoint.Pin      // of the newest epoch's snapshot; nil: the next epoch is a full one
-	published []published          // epochs not trimmed yet, oldest first
-	passed    map[string]time.Time // snapshots that can't be read, by address, and when that was seen
+	publisher  *stream.Publisher
+	base       *checkpoint.Pin      // of the newest epoch's snapshot; nil: the next epoch is a full one
+	published  []published          // epochs not trimmed yet, oldest first
+	passed     map[string]time.Time // snapshots that can't be read, by address, and when that was seen
+	checked    bool                 // that the newest epoch was published under this config
+	logged     string               // the snapshot that was warned of last, and of what
+	incomplete error                // of the newest snapshot that lacked a file
 }
 
 type published struct {
@@ -105,6 +108,9 @@ func (f *Feed) Once(ctx context.Context) (epoch stream.Epoch, err error) {
 			if !errors.Is(err, errNothing) {
 				return err
 			}
+			if err := f.stale(ctx); err != nil {
+				return err
+			}
 			var ok bool
 			if epoch, ok = f.publisher.Last(); ok {
 				return nil
@@ -113,6 +119,22 @@ func (f *Feed) Once(ctx context.Context) (epoch stream.Epoch, err error) {
 		}
 	})
 	return epoch, err
+}
+
+// stale gives an error when the newest snapshot that is still there lacks files: whoever asked for it once would take the one before for it. A
+// metadata file that is cut short is a snapshot in the making and no fault.
+func (f *Feed) stale(ctx context.Context) error {
+	if f.incomplete == nil {
+		return nil
+	}
+	found, err := f.watch.Snapshots(ctx)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	if last, ok := f.publisher.Last(); ok && last.Snapshot.Location == found[len(found)-1].Location {
+		return nil
+	}
+	return fmt.Errorf("the newest snapshot is not whole: %w", f.incomplete)
 }
 
 // passing says whether err concerns one snapshot and not the feed.

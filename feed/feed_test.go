@@ -383,6 +383,60 @@ func TestChangedColumnsRewriteTheRows(t *testing.T) {
 	}
 }
 
+// TestChangedConfigNeedsNoNewSnapshot: what the consumer mirrors now is published in full from the snapshot that is held; what is not there is an error.
+func TestChangedConfigNeedsNoNewSnapshot(t *testing.T) {
+	r := newRig(t, fixture.RocksDB, feed.Consumer{Name: "c", Operator: "customers-op", State: "total"})
+	r.arrive(1)
+	first := r.once(r.feed())
+	r.consumer.State = "average"
+	e := r.once(r.feed())
+	if !e.Full || e.Number != first.Number+1 || e.State != "average" || e.Snapshot != first.Snapshot {
+		t.Errorf("epoch %d of state %s, full: %t", e.Number, e.State, e.Full)
+	}
+	m := &mirror{}
+	m.follow(r, e)
+	r.same(m, 1)
+	r.consumer.State = "nosuch"
+	if _, err := r.feed().Once(t.Context()); err == nil || !strings.Contains(err.Error(), "average") {
+		t.Errorf("a state that is not there: %v", err)
+	}
+}
+
+// TestSameColumnsOfAnotherState are no base for a diff: the rows of one state would stay among those of the other.
+func TestSameColumnsOfAnotherState(t *testing.T) {
+	c := feed.Consumer{Name: "c", Operator: "customers-op", State: "total", Columns: []state.Mapping{{Name: "id", Path: "key"}, {Name: "v", Path: "value"}}}
+	r := newRig(t, fixture.RocksDB, c)
+	r.arrive(1)
+	r.once(r.feed())
+	r.consumer.State = "notes"
+	r.arrive(2)
+	if e := r.once(r.feed()); !e.Full || e.State != "notes" {
+		t.Errorf("state %s, full: %t", e.State, e.Full)
+	}
+}
+
+// TestOnceTellsThatTheNewestIsNotWhole after it has published the one before.
+func TestOnceTellsThatTheNewestIsNotWhole(t *testing.T) {
+	r := newRig(t, fixture.Heap, feed.Consumer{Name: "seen", Operator: "users-op", State: "seen"})
+	r.arrive(1)
+	r.arrive(2)
+	data, err := filepath.Glob(filepath.Join(r.job, "chk-2", "[0-9a-f]*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range data {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.feed().Once(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("err = %v", err)
+	}
+	if e, ok, err := r.source.Head(t.Context(), "seen"); err != nil || !ok || e.Snapshot.CheckpointID != 1 {
+		t.Errorf("published: %v, %v", e, err)
+	}
+}
+
 // TestRunFollows until its context ends.
 func TestRunFollows(t *testing.T) {
 	r, m := newRig(t, fixture.Heap, feed.Consumer{Name: "seen", Operator: "users-op", State: "seen"}), &mirror{}

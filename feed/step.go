@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -33,7 +34,7 @@ func (f *Feed) step(ctx context.Context) (stream.Epoch, error) {
 		}
 	}
 	pin, err := f.take(ctx)
-	if errors.Is(err, errNothing) && resync && f.base != nil {
+	if errors.Is(err, errNothing) && f.base != nil && (resync || f.reconfigured(ctx)) {
 		pin, err = f.base, nil // nothing newer: the same snapshot once more, in full
 	}
 	if err != nil {
@@ -55,6 +56,27 @@ func (f *Feed) step(ctx context.Context) (stream.Epoch, error) {
 	return epoch, f.advance(ctx, pin, epoch, request, resync)
 }
 
+// reconfigured says whether the newest epoch was published under another config: its rows then have to be written anew even if the job has ended
+// and no snapshot will follow. What stands in the way, such as a state that is not there, comes out when that is tried. It is looked at once.
+func (f *Feed) reconfigured(ctx context.Context) bool {
+	if f.checked {
+		return false
+	}
+	f.checked = true
+	last, _ := f.publisher.Last()
+	snap, err := f.base.Open(ctx, f.options.Snapshot)
+	if err != nil {
+		return false // the next snapshot finds that out
+	}
+	defer snap.Close()
+	t, err := snap.Table(ctx, f.consumer.Operator, f.consumer.State)
+	if err != nil {
+		return true
+	}
+	columns, err := f.columns(t.Schema())
+	return err != nil || t.Operator.String() != last.Operator || t.Name != last.State || !slices.Equal(streamColumns(columns), last.Columns)
+}
+
 // take pins the next snapshot. One whose files vanish meanwhile, or whose metadata is still being written, is passed over: the next one is diffed
 // against the same base.
 func (f *Feed) take(ctx context.Context) (*checkpoint.Pin, error) {
@@ -68,9 +90,10 @@ func (f *Feed) take(ctx context.Context) (*checkpoint.Pin, error) {
 		case err == nil:
 			return pin, nil
 		case errors.Is(err, fault.ErrTruncated):
-			f.log.InfoContext(ctx, "snapshot is not ready", "checkpoint_id", found.ID, "error", err)
+			f.logOnce(ctx, "snapshot is not ready", found, err)
 		case errors.Is(err, fs.ErrNotExist):
-			f.log.WarnContext(ctx, "snapshot is gone or not whole", "checkpoint_id", found.ID, "error", err)
+			f.logOnce(ctx, "snapshot is gone or not whole", found, err)
+			f.incomplete = err
 		default:
 			f.passed[found.Location] = time.Now()
 			return nil, err
@@ -87,12 +110,22 @@ func (f *Feed) dropBase(ctx context.Context, why error) error {
 	return errors.Join(errNothing, base.Release())
 }
 
+// logOnce warns of a snapshot once; the same again is for debugging.
+func (f *Feed) logOnce(ctx context.Context, text string, found checkpoint.Found, err error) {
+	level := slog.LevelWarn
+	if f.logged == found.Location+text {
+		level = slog.LevelDebug
+	}
+	f.logged = found.Location + text
+	f.log.Log(ctx, level, text, "checkpoint_id", found.ID, "error", err)
+}
+
 // advance makes the published snapshot the base of the next diff.
 func (f *Feed) advance(ctx context.Context, pin *checkpoint.Pin, e stream.Epoch, request registry.Resync, resync bool) error {
 	f.log.InfoContext(ctx, "epoch published", "epoch", e.Number, "full", e.Full, "checkpoint_id", e.Snapshot.CheckpointID,
 		"read", e.Counts.R, "created", e.Counts.C, "updated", e.Counts.U, "deleted", e.Counts.D)
 	old := f.base
-	f.base = pin
+	f.base, f.incomplete = pin, nil
 	f.published = append(f.published, published{e.Number, e.Time})
 	if resync {
 		if err := f.registry.ClearResync(ctx, request); err != nil {
@@ -168,6 +201,10 @@ func (f *Feed) baseTable(ctx context.Context, table opener, next *checkpoint.Tab
 		reason = err.Error()
 	case base.MaxParallelism() != next.MaxParallelism():
 		reason = fmt.Sprintf("max parallelism changed from %d to %d", base.MaxParallelism(), next.MaxParallelism())
+	case !base.SameKeys(next):
+		reason = "the serializer of the keys changed"
+	case last.Operator != e.Operator || last.State != e.State:
+		reason = fmt.Sprintf("the consumer mirrored state %s of operator %s until now", last.State, last.Operator)
 	case !continues(last.Columns, e.Columns, f.consumer.Columns != nil):
 		reason = "the columns changed"
 	default:

@@ -26,6 +26,7 @@ type Watch struct {
 	last  time.Time
 	found []checkpoint.Found
 	err   error
+	told  bool // that there is none
 }
 
 // Snapshots lists the checkpoints there are, newest last. A directory that does not exist (yet) has none.
@@ -62,11 +63,14 @@ func (w *Watch) look(ctx context.Context) ([]checkpoint.Found, error) {
 
 func (w *Watch) list(ctx context.Context, job string) ([]checkpoint.Found, error) {
 	found, err := checkpoint.Discover(ctx, w.Store, w.Checkpoints, job)
-	if errors.Is(err, fs.ErrNotExist) {
-		w.Log.DebugContext(ctx, "no checkpoint directory yet", "checkpoints", w.Checkpoints)
-		return nil, nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	return found, err
+	if len(found) == 0 && !w.told {
+		w.told = true
+		w.Log.WarnContext(ctx, "no complete checkpoint yet", "checkpoints", w.Checkpoints, "job", job, "error", err)
+	}
+	return found, nil
 }
 
 // combine drops what the JobManager does not call completed and adds what lies elsewhere.
