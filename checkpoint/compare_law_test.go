@@ -108,19 +108,26 @@ func lines(t testing.TB, z fs.FS, name string) func(func(string) bool) {
 	}
 }
 
-// table makes a table of a family, which one subtask holds. Its values are compared as bytes.
-func (c *chained) table(family string, kind state.Kind) *Table {
+// table makes a table of a family, spread over subtasks that begin at the given key groups; the last one to end. Its values are compared as bytes.
+func (c *chained) table(family string, kind state.Kind, starts ...int) *Table {
 	s := &state.Schema{Name: family, Kind: kind, MaxParallelism: 128}
-	all := AllKeyGroups(128)
-	return &Table{Name: family, Kind: kind, maxParallelism: 128, parts: []part{{groups: all, schema: s, source: c.db}}}
+	t := &Table{Name: family, Kind: kind, maxParallelism: 128}
+	for i, first := range starts {
+		last := 127
+		if i+1 < len(starts) {
+			last = starts[i+1] - 1
+		}
+		t.parts = append(t.parts, part{groups: KeyGroups{first, last}, schema: s, source: c.db})
+	}
+	return t
 }
 
-// rows are the family's rows of some key groups, as RocksDB itself gave them.
-func (c *chained) rows(family string, kind state.Kind, g KeyGroups) map[string]string {
+// rows are a table's rows of some key groups, as RocksDB itself gave them.
+func (c *chained) rows(t *Table, g KeyGroups) map[string]string {
 	out := map[string]string{}
-	for _, row := range c.scan[family] {
+	for _, row := range c.scan[t.Name] {
 		group := int(row[0][0])
-		if group >= g.First && group <= g.Last && (kind != state.KindList || row[1] != "") {
+		if group >= max(g.First, t.parts[0].groups.First) && group <= g.Last && (t.Kind != state.KindList || row[1] != "") {
 			out[row[0]] = row[1]
 		}
 	}
@@ -207,8 +214,8 @@ func read(t *testing.T, table *Table, g KeyGroups) map[string]string {
 	return out
 }
 
-// TestCompareLaw: for every two checkpoints of a chain, in both directions, and any key groups, what the differing files
-// show is what both whole tables show, and what RocksDB itself read.
+// TestCompareLaw: for every two checkpoints of a chain, in both directions, any key groups, and however they are spread over
+// subtasks, what the differing files show is what both whole tables show, and what RocksDB itself read.
 func TestCompareLaw(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	families := map[string]state.Kind{"value": state.KindValue, "list": state.KindList, "single": state.KindValue}
@@ -217,10 +224,10 @@ func TestCompareLaw(t *testing.T) {
 		for _, a := range chain {
 			for _, b := range chain {
 				for family, kind := range families {
-					base, next := a.table(family, kind), b.table(family, kind)
+					base, next := a.table(family, kind, subtasks(random)...), b.table(family, kind, subtasks(random)...)
 					cut := random.IntN(100)
 					for _, g := range []KeyGroups{AllKeyGroups(128), {cut, cut + random.IntN(27)}} {
-						want := described(a.rows(family, kind, g), b.rows(family, kind, g))
+						want := described(a.rows(base, g), b.rows(next, g))
 						for _, m := range []Method{Merge, ByFile, Auto} {
 							got, n := compared(t, base, next, g, m)
 							if d := firstDifference(got, want); d != "" {
@@ -236,6 +243,17 @@ func TestCompareLaw(t *testing.T) {
 	if changes < 10000 || skipped < 1000 {
 		t.Errorf("%d changes, %d stretches by file: too few to show anything", changes, skipped)
 	}
+}
+
+// subtasks gives the first key groups of some: mostly of one that has all.
+func subtasks(random *rand.Rand) []int {
+	switch random.IntN(4) {
+	case 0:
+		return []int{0, 1 + random.IntN(60), 64 + random.IntN(60)}
+	case 1:
+		return []int{random.IntN(50), 60}
+	}
+	return []int{0}
 }
 
 func firstDifference(got, want []string) string {
@@ -258,7 +276,7 @@ func TestCompareCostFollowsChange(t *testing.T) {
 	large := chains(t)["9020"]
 	for i, wantChanges := range []int{21, 1000} {
 		base, next := large[i], large[i+1]
-		stretches := next.table("value", state.KindValue).Compare(base.table("value", state.KindValue), AllKeyGroups(128), ByFile)
+		stretches := next.table("value", state.KindValue, 0).Compare(base.table("value", state.KindValue, 0), AllKeyGroups(128), ByFile)
 		if len(stretches) != 1 || stretches[0].Method != ByFile {
 			t.Fatalf("planned %+v", stretches)
 		}
@@ -282,10 +300,41 @@ func TestCompareCostFollowsChange(t *testing.T) {
 func TestCompareChoosesWhatReadsLess(t *testing.T) {
 	large := chains(t)["9020"]
 	for i, want := range []Method{ByFile, Merge} {
-		for _, s := range large[i+1].table("value", state.KindValue).Compare(large[i].table("value", state.KindValue), AllKeyGroups(128), Auto) {
+		for _, s := range large[i+1].table("value", state.KindValue, 0).Compare(large[i].table("value", state.KindValue, 0), AllKeyGroups(128), Auto) {
 			if s.Method != want {
 				t.Errorf("%s, %s: in both %s, only base %s, only next %s; lsm %d, merge %d", s.Method, s.Why, s.Common, s.OnlyBase, s.OnlyNext, s.ByFileBytes, s.MergeBytes)
 			}
+		}
+	}
+}
+
+// TestPlace: one file is known under each way to write its address, and never taken for another.
+func TestPlace(t *testing.T) {
+	handles := map[string]*flink.StreamHandle{
+		"plain":     {Kind: flink.AbsoluteFile, Path: "/chk/sp-1/u"},
+		"file":      {Kind: flink.AbsoluteFile, Path: "file:/chk/sp-1/u"},
+		"slashes":   {Kind: flink.AbsoluteFile, Path: "file:///chk/sp-1/u"},
+		"relative":  {Kind: flink.RelativeFile, Path: "u"},
+		"other":     {Kind: flink.AbsoluteFile, Path: "/chk/sp-1/v"},
+		"remote":    {Kind: flink.AbsoluteFile, Path: "s3://chk/sp-1/u"},
+		"segment":   {Kind: flink.Segment, Path: "/chk/sp-1/u", Offset: 0, Size: 9},
+		"segment 2": {Kind: flink.Segment, Path: "/chk/sp-1/u", Offset: 9, Size: 9},
+		"bytes":     {Kind: flink.Bytes, Path: "/chk/sp-1/u", Inline: []byte("x")},
+		"bytes 2":   {Kind: flink.Bytes, Path: "/chk/sp-1/u", Inline: []byte("y")},
+	}
+	same := []string{"plain", "file", "slashes", "relative"}
+	for a := range handles {
+		for b := range handles {
+			want := a == b || slices.Contains(same, a) && slices.Contains(same, b)
+			if got := files(handles).place(a, "file:/chk/sp-1") == files(handles).place(b, "file:/chk/sp-1"); got != want {
+				t.Errorf("%s and %s are one file: %t", a, b, got)
+			}
+		}
+	}
+	handles["empty"] = &flink.StreamHandle{Kind: flink.EmptySegment}
+	for _, name := range []string{"empty", "unknown"} {
+		if at := files(handles).place(name, "/chk/sp-1"); at != "" {
+			t.Errorf("%s is at %q", name, at)
 		}
 	}
 }
