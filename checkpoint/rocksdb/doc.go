@@ -12,4 +12,6 @@
 // What is visible is a matter of sequence numbers alone. Of each user key's entries over all tables, newest first:
 // the first value is the key's value, a deletion hides what is older, merge operands gather until one of these ends them,
 // and a range tombstone hides what is older than itself within its bounds, which end at those of its file.
+//
+// Difference compares two databases that have tables in common without reading those through.
 package rocksdb
