@@ -12,8 +12,9 @@
 // several, '%' and the characters of the text between them are written %25, %3A, … inside values, so a:b, c and a, b:c
 // stay apart. With one column a value stands as it is.
 //
-// All keys that begin like the template belong to Statebridge: a full epoch deletes those that are not in the state. So a template begins with
-// text of its own, and two consumers of a sink may not have the same beginning.
+// All keys that begin like the template, with its text before the first brace, belong to Statebridge: a full epoch deletes those that are not
+// in the state, whatever follows the beginning and whoever wrote them. So a template begins with text of its own, and two consumers of a
+// sink may not have the same beginning.
 //
 // # What holds
 //

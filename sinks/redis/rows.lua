@@ -44,11 +44,14 @@ local function trim(row, fields)
   end
 end
 
--- Sets fields, and says whether the hash has been there. A string under the key makes way for a full epoch.
+-- Sets fields, and says whether the hash has been there. What is no hash under the key makes way for a full epoch.
 local function write(row, fields)
-  if replace and redis.call('TYPE', row).ok == 'string' then
-    redis.call('DEL', row)
-    there = there + 1
+  if replace then
+    local kind = redis.call('TYPE', row).ok
+    if kind ~= 'hash' and kind ~= 'none' then
+      redis.call('DEL', row)
+      there = there + 1
+    end
   end
   if redis.call('HSET', unpack(fields)) * 2 < #fields - 1 and replace then
     there = there + 1

@@ -11,7 +11,7 @@ const scanCount = 1000
 
 var errFound = errors.New("found")
 
-// anyKey tells whether any key of the template is there.
+// anyKey tells whether any key is there that begins like the template.
 func (x *transaction) anyKey(ctx context.Context) (bool, error) {
 	err := masters(ctx, x.client, func(ctx context.Context, c *redis.Client) error {
 		return x.scan(ctx, c, func(keys []string) error { return errFound })
@@ -22,18 +22,12 @@ func (x *transaction) anyKey(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// scan gives the keys of the template on one server, in batches, some perhaps twice. A key that is there all the time is given for sure.
+// scan gives the keys of one server that begin like the template, in batches, some perhaps twice. A key that is there all the time is given for sure.
 func (x *transaction) scan(ctx context.Context, c *redis.Client, f func(keys []string) error) error {
 	for cursor := uint64(0); ; {
-		found, next, err := c.Scan(ctx, cursor, x.keys.pattern(), scanCount).Result()
+		keys, next, err := c.Scan(ctx, cursor, x.keys.pattern(), scanCount).Result()
 		if err != nil {
 			return err
-		}
-		keys := found[:0]
-		for _, k := range found {
-			if x.keys.fits(k) {
-				keys = append(keys, k)
-			}
 		}
 		if len(keys) > 0 {
 			if err := f(keys); err != nil {
@@ -46,7 +40,7 @@ func (x *transaction) scan(ctx context.Context, c *redis.Client, f func(keys []s
 	}
 }
 
-// sweep deletes the keys of the template that the full epoch has not written.
+// sweep deletes the keys that begin like the template and that the full epoch has not written.
 func (x *transaction) sweep(ctx context.Context) error {
 	seen, err := x.client.SCard(ctx, x.seen).Result()
 	if err != nil {

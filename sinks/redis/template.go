@@ -76,8 +76,11 @@ func (p *template) add(literal, name string, keys []stream.Column, fault func(st
 }
 
 func (p *template) checkTexts(fault func(string, ...any)) {
-	if first := p.texts[0]; first == "" || strings.HasPrefix(first, own) || strings.HasPrefix(own, first) {
-		fault("it must begin with a text of its own that does not clash with %q", own)
+	switch first := p.texts[0]; { // a full epoch deletes what begins so and is not in the state
+	case first == "":
+		fault("it must begin with a text of its own, such as rows:, or it would own all keys of the database")
+	case strings.HasPrefix(first, own) || strings.HasPrefix(own, first):
+		fault("it must begin with a text of its own, and not with %q, where the positions are", own)
 	}
 	if len(p.columns) < 2 {
 		return
@@ -123,20 +126,9 @@ func (p *template) escape(dst []byte, start int) []byte {
 	return dst
 }
 
-// pattern is a glob that matches every key of the template; fits says which of the matches are.
+// pattern is a glob that matches all keys which begin like the template, be it that another template made them or nobody of ours.
 func (p *template) pattern() string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(p.texts[0]) + "*"
-}
-
-// fits tells whether the template could have made a key.
-func (p *template) fits(key string) bool {
-	rest, ok := strings.CutPrefix(key, p.texts[0])
-	for _, between := range p.texts[1:len(p.columns)] {
-		if ok {
-			_, rest, ok = strings.Cut(rest, between)
-		}
-	}
-	return ok && strings.HasSuffix(rest, p.texts[len(p.columns)])
 }
 
 // name makes a token without colons of a source's or consumer's name.
