@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,8 @@ type Options struct {
 	Key      string      // template; "": the consumer's name and the key columns, with colons between
 	Encoding Encoding    // "": Hash
 	TLS      *tls.Config // for a rediss address
+	// Log gets, at debug, what go-redis says of its connections; nil: nobody. go-redis has one logger in a process: that of the sink opened last.
+	Log *slog.Logger
 }
 
 // Sink is a Redis server, a cluster, or the master that sentinels name.
@@ -64,6 +67,7 @@ func Open(_ context.Context, url string, o Options) (*Sink, error) {
 	if !slices.Contains([]Encoding{Hash, JSON, String}, o.Encoding) {
 		return nil, sinks.Permanent(fmt.Errorf("redis encoding %q is none of hash, json and string", o.Encoding))
 	}
+	redirect(o.Log)
 	return &Sink{url: url, options: o, tables: map[string]*table{}}, nil
 }
 

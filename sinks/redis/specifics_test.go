@@ -1,9 +1,11 @@
 package redis_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	client "github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/statebridge/statebridge/sinks"
@@ -438,5 +441,28 @@ func TestEncodingChanges(t *testing.T) {
 		}
 		c.HSet(t.Context(), "c:a", "unknown", "x", "more", "stale")
 		c.Expire(t.Context(), "c:a", time.Hour)
+	}
+}
+
+// TestClientLog: what go-redis says goes to the sink's log, at debug, and to nobody where there is none.
+func TestClientLog(t *testing.T) {
+	var said bytes.Buffer
+	for _, test := range []struct {
+		log  *slog.Logger
+		want string
+	}{
+		{slog.New(slog.NewJSONHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})), `"level":"DEBUG","msg":"redis client: `},
+		{slog.New(slog.NewJSONHandler(&said, nil)), ""},
+		{nil, ""},
+	} {
+		said.Reset()
+		s := open(t, "redis://127.0.0.1:1", redis.Options{Log: test.log})
+		defer s.Close()
+		c := client.NewClient(&client.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
+		defer c.Close()
+		c.Set(t.Context(), "k", "v", time.Microsecond) // go-redis finds fault with so short a time
+		if got := said.String(); !strings.Contains(got, test.want) || test.want == "" && got != "" {
+			t.Errorf("said %q, want %q", got, test.want)
+		}
 	}
 }
