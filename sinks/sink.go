@@ -52,6 +52,9 @@ type Transaction interface {
 // ErrFenced says that the target is no longer as it was when its position was read: another worker wrote to it, or its rows were lost.
 var ErrFenced = errors.New("the target has moved since its position was read")
 
+// ErrNullKey is why a row is refused whose key has a null in it: no target tells rows apart by a null.
+var ErrNullKey = errors.New("a key column is null; with `columns: {key: key, …}` the consumer keeps the whole key, nulls and all, in one column")
+
 // PermanentError is one that a retry can't mend.
 type PermanentError struct{ Err error }
 

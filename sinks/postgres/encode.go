@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/row"
 	"github.com/statebridge/statebridge/stream"
 )
@@ -16,7 +17,6 @@ var (
 	errNUL    = errors.New("the text holds a NUL character, which PostgreSQL can't store")
 	errLong   = errors.New("the text is longer than the column")
 	errDigits = errors.New("it has more digits after the point than the column keeps; a column of type text keeps them all")
-	errKey    = errors.New("a key column is null")
 )
 
 // encoder writes the values of one column in COPY's text format.
@@ -36,7 +36,7 @@ func encoders(have map[string]column, want []stream.Column) (found []encoder) {
 func (e *encoder) appendNull(dst []byte) ([]byte, error) {
 	switch {
 	case e.Key:
-		return dst, errKey
+		return dst, sinks.ErrNullKey
 	case e.required:
 		return dst, errNull
 	}

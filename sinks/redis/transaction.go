@@ -196,37 +196,37 @@ func (x *transaction) encode(c stream.Change) (key string, size int, args []any,
 	refuse := func(column string, err error) error { return sinks.Refuse(x.table, x.to, c, column, err.Error()) }
 	if c.Op == 'd' {
 		values, err := x.key.Scan(c.Key)
-		if err == nil {
-			key, err = x.rowKey(values)
-		}
 		if err != nil {
 			return "", 0, nil, refuse("", err)
+		}
+		key, column, err := x.rowKey(values)
+		if err != nil {
+			return "", 0, nil, refuse(column, err)
 		}
 		return key, len(key), []any{"d"}, nil
 	}
 	values, err := x.all.Scan(c.After)
-	if err == nil {
-		for i, at := range x.keyed {
-			x.part[i] = values[at]
-		}
-		key, err = x.rowKey(x.part)
-	}
 	if err != nil {
 		return "", 0, nil, refuse("", err)
 	}
-	args, column, err := x.form(c, values)
+	for i, at := range x.keyed {
+		x.part[i] = values[at]
+	}
+	key, column, err := x.rowKey(x.part)
+	if err == nil {
+		args, column, err = x.form(c, values)
+	}
 	if err != nil {
 		return "", 0, nil, refuse(column, err)
 	}
 	return key, len(key) + len(c.After), args, nil
 }
 
-var errNullKey = errors.New("a key column is null")
-
-func (x *transaction) rowKey(values [][]byte) (string, error) {
-	if slices.ContainsFunc(values, func(v []byte) bool { return v == nil }) {
-		return "", errNullKey
+// rowKey makes the key of the values of the key columns. An error comes with the column that it is about, if it is one.
+func (x *transaction) rowKey(values [][]byte) (key, column string, err error) {
+	if i := slices.IndexFunc(values, func(v []byte) bool { return v == nil }); i >= 0 {
+		return "", x.table.Columns[x.keyed[i]].Name, sinks.ErrNullKey
 	}
-	key, err := x.keys.append(nil, values)
-	return string(key), err
+	text, err := x.keys.append(nil, values)
+	return string(text), "", err
 }

@@ -136,6 +136,9 @@ func testRefusals(t *testing.T, target Target) {
 		if refused.Partition != 1 || refused.Seq != 77 || refused.Checkpoint != 20 || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
+		if isNull := name == "null key" || name == "key absent"; isNull && (refused.Column != "id" || !strings.Contains(err.Error(), "columns: {key: key, …}")) {
+			t.Errorf("%s: %v names no column or no remedy", name, err)
+		}
 		if b.Whole {
 			b.want(`{"id":"a","s":"ok","n":1}`)
 		}

@@ -5,13 +5,11 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/row"
 )
 
-var (
-	errNullKey  = errors.New("a key column is null")
-	errNoNumber = errors.New("it is no number of the column's type")
-)
+var errNoNumber = errors.New("it is no number of the column's type")
 
 // bind makes a statement's arguments of a row. An error names the column, if it concerns one.
 func (s *statement) bind(object []byte) (column string, err error) {
@@ -24,7 +22,7 @@ func (s *statement) bind(object []byte) (column string, err error) {
 		if values[i] != nil {
 			s.args[i], err = s.value(c.Type, values[i])
 		} else if c.Key {
-			err = errNullKey
+			err = sinks.ErrNullKey
 		}
 		if err != nil {
 			return c.Name, err
