@@ -118,7 +118,7 @@ func (o *Operator) Notes() []string {
 }
 
 func (o *Operator) stateOptions() state.Options {
-	return state.Options{Kryo5: o.snapshot.Metadata.Kryo5(), Hints: o.snapshot.options.Hints}
+	return state.Options{Kryo5: o.snapshot.Metadata.Kryo5(), Hints: o.snapshot.options.Hints, Names: o.names}
 }
 
 func (o *Operator) openKeyed(ctx context.Context, h flink.KeyedHandle) ([]part, error) {

@@ -21,6 +21,7 @@ type Options struct {
 	TempDir string        // for sorting what a heap backend left unsorted; "" is the system's
 	Memory  int           // bytes to sort in, per open cursor; 0 is the sorter's default
 	Hints   *state.Hints  // how to decode classes that the snapshot does not describe; nil is none
+	Names   []RowNames    // names for the fields of top-level rows, which a snapshot does not have
 }
 
 // PathMap says that what lay below From lies below To now.
@@ -35,6 +36,13 @@ type Snapshot struct {
 	options   Options
 	resolver  *flink.Resolver
 	operators []*Operator
+}
+
+// RowNames names the fields of the row that a state holds: of its value, or of its map key when the value is no row.
+type RowNames struct {
+	Operator string // uid, name or id; "" is any that has the state
+	State    string
+	Fields   []string
 }
 
 // maxMetadata bounds what is read of a metadata file, which can hold inlined state.
@@ -62,7 +70,28 @@ func Open(ctx context.Context, location string, o Options) (*Snapshot, error) {
 	for i := range meta.Operators {
 		s.operators = append(s.operators, &Operator{Operator: &meta.Operators[i], snapshot: s})
 	}
+	s.name(o.Names)
 	return s, nil
+}
+
+// name tells the operators which names their rows have.
+func (s *Snapshot) name(names []RowNames) {
+	for _, n := range names {
+		named := s.operators
+		if n.Operator != "" {
+			o, err := s.Operator(n.Operator)
+			if err != nil {
+				continue // whoever asks for its tables is told
+			}
+			named = []*Operator{o}
+		}
+		for _, o := range named {
+			if o.names == nil {
+				o.names = map[string][]string{}
+			}
+			o.names[n.State] = n.Fields
+		}
+	}
 }
 
 func readWhole(ctx context.Context, store storage.Store, uri string, limit int64) ([]byte, error) {
@@ -183,6 +212,7 @@ func (e *NotFoundError) Error() string {
 type Operator struct {
 	*flink.Operator
 	snapshot *Snapshot
+	names    map[string][]string // of the fields of rows, by state
 
 	once    sync.Once
 	tables  []*Table

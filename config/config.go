@@ -54,10 +54,11 @@ type Flink struct {
 
 // Consumer is one published state.
 type Consumer struct {
-	Name     string  `yaml:"name" doc:"Name of the consumer; a sink's table is named after it." required:"true"`
-	Operator string  `yaml:"operator" doc:"Operator that holds the state: its uid, name or id." required:"true"`
-	State    string  `yaml:"state" doc:"Name of the state, as the job registered it." required:"true"`
-	Columns  Columns `yaml:"columns" doc:"Columns in order: name to path (key, key.f0, namespace.start, map_key, value, value.name, ttl_ts). Absent: taken from the state's schema."`
+	Name         string   `yaml:"name" doc:"Name of the consumer; a sink's table is named after it." required:"true"`
+	Operator     string   `yaml:"operator" doc:"Operator that holds the state: its uid, name or id." required:"true"`
+	State        string   `yaml:"state" doc:"Name of the state, as the job registered it." required:"true"`
+	ValueColumns []string `yaml:"value_columns" doc:"Names of the fields of the SQL row that the state holds, all of them in order: of its value, or of its map key when the value is no row. Absent: f0, f1, …"`
+	Columns      Columns  `yaml:"columns" doc:"Columns in order: name to path (key, key.f0, namespace.start, map_key, value, value.name, ttl_ts). Absent: taken from the state's schema."`
 }
 
 // Columns keeps the order of the file.

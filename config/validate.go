@@ -76,7 +76,21 @@ func (c *Config) validateConsumers(f *faults) {
 		} else {
 			seen[s.Name] = i
 		}
+		validateValueColumns(s.ValueColumns, path+".value_columns", f)
 		s.Columns.validate(path+".columns", f)
+	}
+}
+
+func validateValueColumns(names []string, path string, f *faults) {
+	for i, name := range names {
+		p := index(path, i)
+		checkName(name, p, f)
+		switch {
+		case strings.Contains(name, "."):
+			f.add(p, "holds a dot, which separates the names of a path")
+		case name != "" && slices.Index(names, name) < i:
+			f.add(p, "is named twice: %q", name)
+		}
 	}
 }
 

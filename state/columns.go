@@ -40,6 +40,12 @@ func DefaultColumns(s *Schema) []Column {
 	for _, root := range s.identity() {
 		t := s.rootType(root)
 		fields := t.members()
+		if root == pathMapKey && hasNames(s.MapKey) {
+			for _, f := range t.Fields { // in the order of the row
+				add(Column{Name: f.Name, Path: Path(root + "." + f.Name), Type: f.Type, Key: true})
+			}
+			continue
+		}
 		if root != pathKey || t.opaque() || len(fields) == 0 {
 			add(Column{Name: root, Path: Path(root), Type: t, Key: true})
 			continue
@@ -57,7 +63,7 @@ func DefaultColumns(s *Schema) []Column {
 
 func (s *Schema) addValue(add func(Column)) {
 	t := s.valueType()
-	if t.Kind != Object || t.opaque() || slices.ContainsFunc(t.members(), func(f Field) bool { return strings.Contains(f.Name, ".") }) {
+	if t.Kind != Object || t.opaque() && !hasNames(s.Value) || slices.ContainsFunc(t.members(), func(f Field) bool { return strings.Contains(f.Name, ".") }) {
 		add(Column{Name: pathValue, Path: pathValue, Type: t})
 		return
 	}

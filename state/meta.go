@@ -6,6 +6,8 @@ import "github.com/statebridge/statebridge/state/javaio"
 type Options struct {
 	Kryo5 bool   // Kryo 5 wrote generic types (Flink 2, metadata version 5 and above), else Kryo 2.24
 	Hints *Hints // for classes whose layout is not in the snapshot
+	// Names are those of the fields of a top-level row, by state.
+	Names map[string][]string
 }
 
 // KeyedMeta is the head of a stream of keyed state.
@@ -123,6 +125,7 @@ func (p *snapshots) schema(m *metaInfo, key Codec) *Schema {
 		p.r.Unsupported("state %q: backend type %d is not supported", m.name, m.backend)
 	}
 	s.frame()
+	p.nameRow(s)
 	return s
 }
 

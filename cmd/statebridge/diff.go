@@ -42,6 +42,7 @@ A state that only one of the snapshots has is compared as empty in the other, an
 	}
 	f.snapshotFlags.register(cmd)
 	f.selection.register(cmd)
+	f.selection.registerColumns(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print the number of changes of each state only")
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "say on stderr how each state was compared, what was read and what was not")
@@ -53,6 +54,9 @@ func (f *diffFlags) run(cmd *cobra.Command, baseAt, nextAt string) error {
 	format, err := render.ParseFormat(f.output)
 	if err != nil {
 		return &usageError{err}
+	}
+	if f.names, err = f.rowNames(); err != nil {
+		return err
 	}
 	base, err := f.open(ctx, baseAt)
 	if err != nil {

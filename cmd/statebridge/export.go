@@ -42,6 +42,7 @@ A snapshot that turns out damaged ends in exit code 1: then what was printed is 
 	}
 	f.snapshotFlags.register(cmd)
 	f.selection.register(cmd)
+	f.selection.registerColumns(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
 	cmd.Flags().StringVar(&f.keyGroups, "key-groups", "", "only the keyed state of these key `GROUPS`, such as 0-63")
 	return cmd
@@ -59,6 +60,9 @@ func (f *exportFlags) run(ctx context.Context, location string, stdout, stderr i
 			return err
 		}
 		groups = &g
+	}
+	if f.names, err = f.rowNames(); err != nil {
+		return err
 	}
 	snap, err := f.open(ctx, location)
 	if err != nil {

@@ -42,6 +42,7 @@ left out unless it is named. Exit code 1 when there is no such row.`,
 	}
 	f.snapshotFlags.register(cmd)
 	f.selection.register(cmd)
+	f.selection.registerColumns(cmd)
 	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` to look up")
 	cmd.Flags().StringVar(&f.namespace, "namespace", "", "only this `NAMESPACE`, as export prints it")
 	cmd.Flags().StringVar(&f.mapKey, "map-key", "", "only this entry of a map state")
@@ -54,6 +55,9 @@ func (f *getFlags) run(cmd *cobra.Command, location string) error {
 	format, err := render.ParseFormat(f.output)
 	if err != nil {
 		return &usageError{err}
+	}
+	if f.names, err = f.rowNames(); err != nil {
+		return err
 	}
 	snap, err := f.open(ctx, location)
 	if err != nil {

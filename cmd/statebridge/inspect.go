@@ -13,6 +13,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/checkpoint/flink"
+	"github.com/statebridge/statebridge/checkpoint/planner"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 )
@@ -32,7 +33,8 @@ func newInspect() *cobra.Command {
 		Use:   "inspect SNAPSHOT [NEXT]",
 		Short: "Show the operators and states of a snapshot",
 		Long: `Inspect lists the operators of a snapshot with their key groups, and each state with its kind, types, size and number of rows. Counting rows reads the
-state, so it is done unasked for snapshots of up to 256 MiB only. What cannot be read is listed with the reason.
+state, so it is done unasked for snapshots of up to 256 MiB only. What cannot be read is listed with the reason. An operator of
+Flink SQL is shown with its kind, and what its states hold.
 
 With a second snapshot it compares the schemas of both, as compat does.`,
 		Example: `  statebridge inspect /flink/checkpoints/4f0c…/chk-42
@@ -106,10 +108,18 @@ type operatorReport struct {
 	MaxParallelism int           `json:"max_parallelism"`
 	Finished       bool          `json:"finished,omitempty"`
 	Backend        string        `json:"backend,omitempty"`
+	SQL            *sqlReport    `json:"sql,omitempty"`
 	Size           int64         `json:"bytes"`
 	Notes          []string      `json:"notes,omitempty"`
 	Error          string        `json:"error,omitempty"`
 	States         []stateReport `json:"states"`
+}
+
+// sqlReport says which operator of the Table planner it is.
+type sqlReport struct {
+	Kind    string `json:"kind"`
+	Does    string `json:"does"`
+	ByState bool   `json:"by_state,omitempty"` // the snapshot has no name for it, and it is the states' names that tell
 }
 
 type stateReport struct {
@@ -120,6 +130,7 @@ type stateReport struct {
 	MapKey    string `json:"map_key,omitempty"`
 	Value     string `json:"value,omitempty"`
 	TTL       bool   `json:"ttl,omitempty"`
+	Holds     string `json:"holds,omitempty"` // of a SQL operator
 	Size      *int64 `json:"bytes,omitempty"`
 	Rows      *int64 `json:"rows,omitempty"`
 	Error     string `json:"error,omitempty"`
@@ -166,7 +177,32 @@ func describeOperator(ctx context.Context, o *checkpoint.Operator, count bool) (
 		}
 		r.States = append(r.States, s)
 	}
+	r.explain(tables)
 	return r, nil
+}
+
+// explain says what a SQL operator is, and what its states hold.
+func (o *operatorReport) explain(tables []*checkpoint.Table) {
+	var names []string
+	for _, t := range tables {
+		names = append(names, t.Name)
+	}
+	kind := planner.Find(o.UID, o.Name, names)
+	if kind == nil {
+		return
+	}
+	o.SQL = &sqlReport{Kind: kind.Kind, Does: kind.Does, ByState: kind.ByState}
+	for i, t := range tables {
+		s := t.Schema()
+		o.States[i].Holds = kind.Holds(t.Name, planner.Shape{MapKey: typeOf(s.MapKey), Value: typeOf(s.Value)})
+	}
+}
+
+func typeOf(c state.Codec) *state.Type {
+	if c == nil {
+		return nil
+	}
+	return c.Type()
 }
 
 func describeTable(ctx context.Context, t *checkpoint.Table, count bool) (stateReport, error) {
@@ -262,6 +298,9 @@ func (o *operatorReport) print(w io.Writer) {
 	if o.Backend != "" {
 		fmt.Fprintf(w, "  backend\t%s\n", o.Backend)
 	}
+	if o.SQL != nil {
+		fmt.Fprintf(w, "  sql\t%s\n", o.SQL)
+	}
 	fmt.Fprintf(w, "  size\t%s\n", bytesText(o.Size))
 	for _, n := range o.Notes {
 		fmt.Fprintf(w, "  note\t%s\n", n)
@@ -276,6 +315,19 @@ func (o *operatorReport) print(w io.Writer) {
 	for _, s := range o.States {
 		s.print(w)
 	}
+	for _, s := range o.States {
+		if s.Holds != "" {
+			fmt.Fprintf(w, "  %s\tholds %s\n", s.Name, s.Holds)
+		}
+	}
+}
+
+func (s *sqlReport) String() string {
+	text := s.Kind + ": " + s.Does
+	if s.ByState {
+		text += " (by the names of its states)"
+	}
+	return text
 }
 
 func (s *stateReport) print(w io.Writer) {

@@ -97,6 +97,10 @@ func (p *pipeline) addFeeds(c *config.Config, source *stream.Source, reg *regist
 				fc.Sinks = append(fc.Sinks, s.Name)
 			}
 		}
+		o.Snapshot.Names = nil
+		if len(consumer.ValueColumns) > 0 {
+			o.Snapshot.Names = []checkpoint.RowNames{{Operator: consumer.Operator, State: consumer.State, Fields: consumer.ValueColumns}}
+		}
 		p.feeds = append(p.feeds, feed.New(fc, o, watch, pins, source, reg, p.log))
 	}
 	return nil

@@ -21,6 +21,7 @@ type snapshotFlags struct {
 	decode  []string
 
 	hints *state.Hints // of decode, once read
+	names []checkpoint.RowNames
 }
 
 func (f *snapshotFlags) register(cmd *cobra.Command) {
@@ -41,7 +42,7 @@ func (f *snapshotFlags) options() (checkpoint.Options, error) {
 			return checkpoint.Options{}, usagef("--decode %w", err)
 		}
 	}
-	return checkpoint.Options{PathMap: maps, TempDir: f.tempDir, Hints: f.hints}, nil
+	return checkpoint.Options{PathMap: maps, TempDir: f.tempDir, Hints: f.hints, Names: f.names}, nil
 }
 
 func parsePathMaps(list []string) ([]checkpoint.PathMap, error) {
@@ -68,11 +69,27 @@ func (f *snapshotFlags) open(ctx context.Context, location string) (*checkpoint.
 type selection struct {
 	operator, state string
 	timers          bool // also when not named
+	columns         []string
 }
 
 func (s *selection) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.operator, "operator", "", "uid, name or id of the `OPERATOR` (default: all)")
 	cmd.Flags().StringVar(&s.state, "state", "", "name of the `STATE` (default: all)")
+}
+
+func (s *selection) registerColumns(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&s.columns, "columns", nil, "`NAMES` a,b,c of the fields of the SQL row that --state holds, all of them in order: of its value, or of its map key when the value is no row")
+}
+
+// rowNames gives what --columns says.
+func (s *selection) rowNames() ([]checkpoint.RowNames, error) {
+	if len(s.columns) == 0 {
+		return nil, nil
+	}
+	if s.state == "" {
+		return nil, usagef("--columns needs --state, whose row it names")
+	}
+	return []checkpoint.RowNames{{Operator: s.operator, State: s.state, Fields: s.columns}}, nil
 }
 
 // tables gives what is meant, in the order of the snapshot.
@@ -103,22 +120,6 @@ func (s *selection) tables(ctx context.Context, snap *checkpoint.Snapshot) ([]*c
 		return nil, &checkpoint.NotFoundError{What: "state", Name: s.state, In: snap.Location, Have: have}
 	}
 	return tables, nil
-}
-
-// one is tables for commands that need exactly one.
-func (s *selection) one(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Table, error) {
-	tables, err := s.tables(ctx, snap)
-	if err != nil {
-		return nil, err
-	}
-	if len(tables) != 1 {
-		var names []string
-		for _, t := range tables {
-			names = append(names, t.Operator.String()+"/"+t.Name)
-		}
-		return nil, usagef("--operator and --state must name one table; there are %s", strings.Join(names, ", "))
-	}
-	return tables[0], nil
 }
 
 // parseKeyGroups reads "3" or "0-63".

@@ -1,0 +1,71 @@
+package planner
+
+import (
+	"regexp"
+
+	"github.com/statebridge/statebridge/state"
+)
+
+// Shape is what the layout of a state tells beyond its name.
+type Shape struct {
+	MapKey, Value *state.Type // nil where there is none
+}
+
+func holds(list ...holding) []holding { return list }
+
+func always(pattern, text string) holding {
+	return holding{regexp.MustCompile("^(?:" + pattern + ")$"), func(Shape) string { return text }}
+}
+
+func row(t *state.Type) bool {
+	return t != nil && (t.Kind == state.Tuple || t.Kind == state.Object)
+}
+
+var (
+	accumulators     = always("accState", "accumulators of the aggregates, in the order of the query")
+	distinct         = always(`distinctAcc_\d+`, "values seen by a DISTINCT aggregate, and how often each")
+	distinctNull     = always(`distinctAcc_\d+_null_state`, "how often NULL was seen by a DISTINCT aggregate")
+	mapView          = always(`agg\d+\$.*`, "a map or list that belongs to the accumulator of one aggregate")
+	windowAggregates = always("window-aggs", "accumulators of the aggregates by window, in the order of the query")
+	sessions         = always("session-window-mapping", "session windows, and the one under whose namespace each one's accumulators are")
+	watermark        = always("watermark", "the watermark of each subtask")
+	overInput        = always("inputState", "rows by time that frames still reach")
+	overTriggered    = always("lastTriggeringTsState", "time of the last row that was emitted")
+	overCount        = always("processedCountState", "number of rows that were emitted")
+	intervalCache    = always("IntervalJoin(Left|Right)Cache", "rows of one input by time, and whether each was emitted")
+	intervalTimer    = always("IntervalJoin(Left|Right)TimerState", "time at which rows of one input are cleaned up next")
+	temporalTimer    = always("next-left-index|registered-timer.*", "bookkeeping of the operator")
+	rankOrder        = always("sorted-map", "sort keys, and how many rows have each")
+	top1             = always("Top1-Rank-State", "the first row")
+	joinSide         = holding{regexp.MustCompile("^(left|right)-records$"), joinText}
+	multiJoin        = holding{regexp.MustCompile(`^multi-join-input-\d+$`), joinText}
+	rankData         = always("data-state.*", "rows of the partition by sort key or unique key")
+	temporalSide     = holding{regexp.MustCompile("^(left|right)$"), func(Shape) string { return "rows of one input, by number of arrival or by time of version" }}
+	normalized       = always("deduplicate-state", "the newest row of the key")
+	materialized     = always("list|values", "the rows of the key in order of arrival")
+	deduplicated     = holding{regexp.MustCompile("^deduplicate-state$"), func(s Shape) string {
+		if row(s.Value) {
+			return "the row that is kept of the key"
+		}
+		return "whether the key was seen"
+	}}
+)
+
+// joinText tells the ways of keeping an input apart. The outer side of a join also counts the rows that each row matches.
+func joinText(s Shape) string {
+	pair := row(s.Value) && len(s.Value.Fields) == 2 && s.Value.Fields[1].Type.Kind == state.Int32
+	counted := pair && row(s.Value.Fields[0].Type)
+	switch {
+	case s.MapKey == nil && counted:
+		return "the row of the input, whose join key is unique, and how many rows it matches"
+	case s.MapKey == nil:
+		return "the row of the input, whose join key is unique"
+	case !row(s.Value):
+		return "rows of the input as map keys, and how often each is there"
+	case counted:
+		return "rows of the input by unique key, and how many rows each matches"
+	case pair && s.Value.Fields[0].Type.Kind == state.Int32:
+		return "rows of the input as map keys, how often each is there and how many rows it matches; or rows of two INT columns by unique key"
+	}
+	return "rows of the input by unique key"
+}

@@ -1,0 +1,112 @@
+package planner
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Operator is a kind of operator.
+type Operator struct {
+	Kind    string // as the planner calls it: GroupAggregate
+	Does    string // what it is in a query
+	ByState bool   // the snapshot has no name for it; its states look like those of this kind
+
+	holds []holding
+}
+
+// A holding says what the states hold whose names it matches.
+type holding struct {
+	state *regexp.Regexp
+	text  func(Shape) string
+}
+
+// kinds by their names in uids. Several have one form.
+var kinds = map[string]*Operator{}
+
+func init() {
+	aggregates := holds(accumulators, distinct, distinctNull, mapView)
+	window := holds(windowAggregates, distinct, distinctNull, mapView, sessions, watermark)
+	for _, k := range []struct {
+		uid, kind, does string
+		holds           []holding
+	}{
+		{"group-aggregate", "GroupAggregate", "GROUP BY without a window", aggregates},
+		{"global-group-aggregate", "GlobalGroupAggregate", "GROUP BY without a window, of what was aggregated locally", aggregates},
+		{"incremental-group-aggregate", "IncrementalGroupAggregate", "GROUP BY with split distinct aggregates", aggregates},
+		{"group-table-aggregate", "GroupTableAggregate", "a table aggregate function", aggregates},
+		{"group-window-aggregate", "GroupWindowAggregate", "GROUP BY TUMBLE, HOP or SESSION", window},
+		{"window-aggregate", "WindowAggregate", "GROUP BY a window of a windowing table function", window},
+		{"global-window-aggregate", "GlobalWindowAggregate", "GROUP BY a window of a windowing table function, of what was aggregated locally", window},
+		{"over-aggregate", "OverAggregate", "aggregates OVER a range or a number of rows", holds(overInput, accumulators, overTriggered, overCount)},
+		{"join", "Join", "a regular join, which keeps both inputs", holds(joinSide)},
+		{"multi-join", "MultiJoin", "regular joins of several inputs at once", holds(multiJoin)},
+		{"interval-join", "IntervalJoin", "a join bounded in time", holds(intervalCache, intervalTimer)},
+		{"temporal-join", "TemporalJoin", "a join with the version of a table at a time (FOR SYSTEM_TIME AS OF)", holds(temporalSide, temporalTimer)},
+		{"window-join", "WindowJoin", "a join within windows", holds(joinSide)},
+		{"rank", "Rank", "the first N rows of a partition (ROW_NUMBER)", holds(rankData, rankOrder, top1)},
+		{"window-rank", "WindowRank", "the first N rows of a window's partition", holds(rankData, rankOrder, top1)},
+		{"deduplicate", "Deduplicate", "the first or last row of each key", holds(deduplicated)},
+		{"window-deduplicate", "WindowDeduplicate", "the first or last row of each key in a window", holds(deduplicated)},
+		{"changelog-normalize", "ChangelogNormalize", "an upsert source made into a full changelog", holds(normalized)},
+		{"upsert-materialize", "SinkMaterializer", "changes put in order before a sink with another key", holds(materialized)},
+	} {
+		kinds[k.uid] = &Operator{Kind: k.kind, Does: k.does, holds: k.holds}
+	}
+}
+
+var (
+	uidForm  = regexp.MustCompile(`^\d+_(?:.*_)?([a-z][a-z-]*)$`)
+	nameForm = regexp.MustCompile(`^([A-Z][A-Za-z]*)(?:\[\d+\]|\()`)
+)
+
+// Find gives the kind of an operator by its uid, its name, or else the names of its states; nil if it is none of the planner's.
+func Find(uid, name string, states []string) *Operator {
+	if m := uidForm.FindStringSubmatch(uid); m != nil && kinds[m[1]] != nil {
+		return kinds[m[1]]
+	}
+	if m := nameForm.FindStringSubmatch(name); m != nil {
+		for _, k := range kinds {
+			if k.Kind == m[1] {
+				return k
+			}
+		}
+	}
+	if uid != "" || name != "" {
+		return nil
+	}
+	return byStates(states)
+}
+
+// byStates knows the kinds whose states are named like no others.
+func byStates(states []string) *Operator {
+	for _, mark := range []struct {
+		all []string
+		uid string
+	}{
+		{[]string{"IntervalJoinLeftCache", "IntervalJoinRightCache"}, "interval-join"},
+		{[]string{"left-records", "right-records"}, "join"}, {[]string{"multi-join-input-0", "multi-join-input-1"}, "multi-join"},
+		{[]string{"inputState", "accState"}, "over-aggregate"}, {[]string{"session-window-mapping", "window-aggs"}, "group-window-aggregate"},
+		{[]string{"sorted-map", "data-state"}, "rank"}, {[]string{"accState"}, "group-aggregate"},
+	} {
+		if !slices.ContainsFunc(mark.all, func(s string) bool { return !slices.Contains(states, s) }) {
+			found := *kinds[mark.uid]
+			found.ByState = true
+			return &found
+		}
+	}
+	return nil
+}
+
+// Holds says what a state of the operator holds; "" where that is not known.
+func (o *Operator) Holds(state string, shape Shape) string {
+	if t, ok := strings.CutPrefix(state, "_timer_state/"); ok {
+		return map[bool]string{true: "timers in event time", false: "timers in processing time"}[strings.HasPrefix(t, "event_")]
+	}
+	for _, h := range o.holds {
+		if h.state.MatchString(state) {
+			return h.text(shape)
+		}
+	}
+	return ""
+}
