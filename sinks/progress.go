@@ -2,7 +2,7 @@ package sinks
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync"
 )
 
@@ -56,8 +56,11 @@ func (w *Worker) Wait(ctx context.Context, chain string, epoch uint64) error {
 		if at.Chain == chain && at.Epoch >= epoch {
 			return nil
 		}
-		if ended {
-			return errors.Join(errors.New("the sink stopped before it had caught up"), last)
+		switch {
+		case ended && last != nil: // it names the sink
+			return fmt.Errorf("%w (the sink stopped before it had reached epoch %d)", last, epoch)
+		case ended:
+			return fmt.Errorf("sink %q: consumer %q: it was stopped before it had reached epoch %d", w.name, w.table.Consumer, epoch)
 		}
 		select {
 		case <-changed:

@@ -294,12 +294,26 @@ func TestWorkerStopsForGood(t *testing.T) {
 		sink.fail["apply"] = []error{sinks.Permanent(errors.New("no such right"))}
 		source.publish(stream.Epoch{Full: true}, change("a"))
 		err := run(t, source, sink, &fakeRegistry{}, func(w *sinks.Worker) {
-			if err := w.Wait(t.Context(), "chain", 1); err == nil || !strings.Contains(err.Error(), "no such right") {
-				t.Errorf("Wait = %v", err)
+			err := w.Wait(t.Context(), "chain", 1)
+			if err == nil || !strings.HasPrefix(err.Error(), `sink "pg": consumer "accounts": epoch 1: no such right (`) {
+				t.Errorf("Wait = %v, want the sink and its reason first", err)
 			}
 		})
 		if err == nil || !strings.Contains(err.Error(), `sink "pg": consumer "accounts": epoch 1: no such right`) {
 			t.Errorf("Run = %v", err)
+		}
+	})
+}
+
+// TestWaitForStoppedWorker: a Worker that was told to stop has no error of its own, and whoever waits still learns its name.
+func TestWaitForStoppedWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stopped *sinks.Worker
+		if err := run(t, newSource(), newSink(), &fakeRegistry{}, func(w *sinks.Worker) { stopped = w }); err != nil {
+			t.Fatal(err)
+		}
+		if err := stopped.Wait(t.Context(), "chain", 1); err == nil || !strings.HasPrefix(err.Error(), `sink "pg": consumer "accounts": `) {
+			t.Errorf("Wait = %v", err)
 		}
 	})
 }
