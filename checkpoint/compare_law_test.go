@@ -13,7 +13,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/checkpoint/rocksdb"
@@ -26,6 +28,9 @@ type chained struct {
 	name string
 	db   *database
 	scan map[string][][2]string // rows by family, as RocksDB itself gave them
+
+	delay       time.Duration // of each read
+	reads, most atomic.Int64  // under way, and how many at most
 }
 
 // chains reads the checkpoints of each chain.
@@ -85,13 +90,29 @@ func openChained(t testing.TB, z fs.FS, dir string) *chained {
 			at = strings.TrimPrefix(h.Path, "file:/")
 		}
 		b, err := fs.ReadFile(z, at)
-		return storage.NewInline(at, b), err
+		return slow{storage.NewInline(at, b), c}, err
 	}, rocksdb.Options{})
 	if err != nil {
 		t.Fatal(dir, err)
 	}
 	t.Cleanup(func() { c.db.close() })
 	return c
+}
+
+// slow is a file that can be made to answer late.
+type slow struct {
+	storage.File
+	c *chained
+}
+
+func (f slow) ReadAt(ctx context.Context, p []byte, off int64) error {
+	n := f.c.reads.Add(1)
+	defer f.c.reads.Add(-1)
+	for m := f.c.most.Load(); n > m && !f.c.most.CompareAndSwap(m, n); {
+		m = f.c.most.Load()
+	}
+	time.Sleep(f.c.delay)
+	return f.File.ReadAt(ctx, p, off)
 }
 
 func lines(t testing.TB, z fs.FS, name string) func(func(string) bool) {
@@ -293,6 +314,17 @@ func TestCompareCostFollowsChange(t *testing.T) {
 			t.Errorf("%d changes of %d: read %d bytes, at most %d expected; in both %s, only base %s, only next %s; a merge would read %d",
 				changes, wantChanges, read, limit, s.Common, s.OnlyBase, s.OnlyNext, s.MergeBytes)
 		}
+	}
+}
+
+// TestCompareAsksSideBySide: storage that answers late is asked for many blocks at once.
+func TestCompareAsksSideBySide(t *testing.T) {
+	large := chains(t)["9020"]
+	base, next := large[1], large[2]
+	next.delay = time.Millisecond
+	s := next.table("value", state.KindValue, 0).Compare(base.table("value", state.KindValue, 0), AllKeyGroups(128), ByFile)[0]
+	if n := len(differences(t, &s)); n != 1000 || next.most.Load() < 4 {
+		t.Errorf("%d changes, at most %d reads at a time", n, next.most.Load())
 	}
 }
 

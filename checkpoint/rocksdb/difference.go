@@ -29,9 +29,12 @@ type Split struct {
 type Difference struct {
 	base, next side
 	spans      covered
-	finder     *Finder
+	finders    []*Finder
 	key        []byte
-	common     History
+	batch      []question // gathered and looked up, in the order of keys
+	at         int        // the next of batch
+	limit      int        // keys in the next batch
+	present    *question
 	stats      DifferenceStats
 	baseFailed bool
 	err        error
@@ -51,7 +54,10 @@ func (db *DB) Difference(ctx context.Context, base *DB, s Split, lower, upper []
 	s.Common = slices.DeleteFunc(slices.Clone(s.Common), outside)
 	s.OnlyBase = slices.DeleteFunc(slices.Clone(s.OnlyBase), outside)
 	s.OnlyNext = slices.DeleteFunc(slices.Clone(s.OnlyNext), outside)
-	d = &Difference{finder: db.Finder(ctx, s.Common)}
+	d = &Difference{limit: firstBatch}
+	for range lanes {
+		d.finders = append(d.finders, db.Finder(ctx, s.Common))
+	}
 	if err := d.base.open(ctx, base, s.OnlyBase, lower, upper); err != nil {
 		return nil, true, errors.Join(err, d.Close())
 	}
@@ -64,32 +70,28 @@ func (db *DB) Difference(ctx context.Context, base *DB, s Split, lower, upper []
 
 // Next moves to the next key whose rows differ.
 func (d *Difference) Next() bool {
-	d.start()
-	for d.candidate() {
-		d.stats.Candidates++
-		if sameHistory(&d.base.history, &d.next.history) {
-			continue
+	for {
+		for d.at < len(d.batch) {
+			d.present = &d.batch[d.at]
+			d.at++
+			if d.present.differs() {
+				return true
+			}
 		}
-		if !d.complete() {
+		if !d.fill() {
 			return false
 		}
-		d.base.resolve()
-		d.next.resolve()
-		if d.base.found != d.next.found || !bytes.Equal(d.base.value, d.next.value) {
-			return true
-		}
 	}
-	return false
 }
 
 // Key gives the key, valid until the next Next.
-func (d *Difference) Key() []byte { return d.key }
+func (d *Difference) Key() []byte { return d.present.key }
 
 // Base gives the row in base, if it is there; valid until the next Next.
-func (d *Difference) Base() (value []byte, found bool) { return d.base.value, d.base.found }
+func (d *Difference) Base() (value []byte, found bool) { return d.present.before, d.present.was }
 
 // Changed gives the row in next likewise.
-func (d *Difference) Changed() (value []byte, found bool) { return d.next.value, d.next.found }
+func (d *Difference) Changed() (value []byte, found bool) { return d.present.after, d.present.is }
 
 // Err gives the fault that ended the walk, or nil at its natural end.
 func (d *Difference) Err() error { return d.err }
@@ -102,7 +104,12 @@ func (d *Difference) Stats() DifferenceStats { return d.stats }
 
 // Close lets go of the tables.
 func (d *Difference) Close() error {
-	return errors.Join(d.base.close(), d.next.close(), d.spans.close(), d.finder.Close())
+	d.batch, d.at = nil, 0
+	errs := []error{d.base.close(), d.next.close(), d.spans.close()}
+	for _, f := range d.finders {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
 }
 
 func (d *Difference) start() {
@@ -153,20 +160,6 @@ func (d *Difference) sound() bool {
 	return d.err == nil
 }
 
-// complete adds to both sides what the common tables have above the older of the entries that decide.
-func (d *Difference) complete() bool {
-	d.common.reset()
-	if d.err = d.finder.gather(d.key, min(d.base.history.decided(), d.next.history.decided()), &d.common); d.err != nil {
-		return false
-	}
-	if d.finder.asked > 0 {
-		d.stats.Sought++
-	}
-	d.base.history.join(&d.common)
-	d.next.history.join(&d.common)
-	return true
-}
-
 // sameHistory tells whether two sides say the same of a key down to what hides all that is older. Then, whatever the
 // common tables add, the rows are the same.
 func sameHistory(a, b *History) bool {
@@ -186,8 +179,6 @@ type side struct {
 	started bool
 	more    bool
 	history History
-	value   []byte
-	found   bool
 }
 
 func (s *side) open(ctx context.Context, db *DB, files []FileMeta, lower, upper []byte) (err error) {
@@ -223,22 +214,11 @@ func (s *side) gather(key []byte) {
 	}
 }
 
-func (s *side) resolve() { s.value, s.found = s.history.Resolve() }
-
 func (s *side) close() error {
 	if s.cursor == nil {
 		return nil
 	}
 	return s.cursor.Close()
-}
-
-// join adds what other tables say of the key.
-func (h *History) join(o *History) {
-	h.Tombstone = max(h.Tombstone, o.Tombstone)
-	if len(o.Entries) > 0 {
-		h.Entries = append(h.Entries, o.Entries...)
-		h.sort()
-	}
 }
 
 // nonNil keeps the empty key apart from no key.
