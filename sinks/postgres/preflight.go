@@ -14,8 +14,8 @@ import (
 	"github.com/statebridge/statebridge/stream"
 )
 
-// preflight names all that keeps a table from taking the rows.
-func (s *Sink) preflight(ctx context.Context, tx pgx.Tx, t sinks.Table) error {
+// preflight names all that keeps a table from taking the rows. One of ours that has outlived its columns can be made anew.
+func (s *Sink) preflight(ctx context.Context, tx pgx.Tx, t sinks.Table, ours bool) error {
 	have, err := readColumns(ctx, tx, s.name(t))
 	if err != nil {
 		return err
@@ -27,6 +27,9 @@ func (s *Sink) preflight(ctx context.Context, tx pgx.Tx, t sinks.Table) error {
 	}
 	if !unique {
 		faults = append(faults, fmt.Errorf("no primary key or unique index on exactly the key columns (%s)", sqltable.List("", sqltable.Keys(t.Columns))))
+	}
+	if ours && len(faults) > 0 {
+		faults = append(faults, sqltable.Remake(s.name(t)))
 	}
 	lacks, err := s.missingRights(ctx, tx, t)
 	if err != nil {

@@ -142,6 +142,32 @@ func TestLeastPrivilege(t *testing.T) {
 	mirror(t, s, table)
 }
 
+// TestKeyRenamed: the table that Statebridge made for another key is not altered; the error says how to get a new one, and that works.
+func TestKeyRenamed(t *testing.T) {
+	exec(t, "CREATE SCHEMA renamed")
+	s := open(t, postgres.Options{Schema: "renamed"})
+	defer s.Close()
+	table := sinks.Table{Source: "renamed", Consumer: "pre", Columns: []stream.Column{id, note, balance}}
+	if err := s.Prepare(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, table, epoch(table, 1, true), stream.Change{Op: 'r', Key: []byte(`{"id":1}`), After: []byte(`{"id":1,"note":"a","balance":"1"}`)})
+	table.Columns = []stream.Column{{Name: "key", Type: "int64", Key: true}, balance}
+	err := s.Prepare(t.Context(), table)
+	var permanent *sinks.PermanentError
+	for _, want := range []string{`column "key" is missing`, `drop the table "renamed"."pre", or give the consumer another name; its rows come again`} {
+		if !errors.As(err, &permanent) || !strings.Contains(err.Error(), want) {
+			t.Errorf("err = %v, want %q", err, want)
+		}
+	}
+	exec(t, `DROP TABLE "renamed"."pre"`)
+	if err := s.Prepare(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, table, epoch(table, 2, true), stream.Change{Op: 'r', Key: []byte(`{"key":1}`), After: []byte(`{"key":1,"balance":"1"}`)})
+	commit(t, s, table, epoch(table, 3, false), stream.Change{Op: 'u', Key: []byte(`{"key":1}`), After: []byte(`{"key":1,"balance":"2"}`)})
+}
+
 // TestForeignTableStays: a table that Statebridge did not create is never altered.
 func TestForeignTableStays(t *testing.T) {
 	exec(t, "CREATE SCHEMA foreign_table", "CREATE TABLE foreign_table.pre (id bigint PRIMARY KEY, note text)")
@@ -152,7 +178,7 @@ func TestForeignTableStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	table.Columns = append(table.Columns, balance)
-	if err := s.Prepare(t.Context(), table); err == nil || !strings.Contains(err.Error(), `column "balance" is missing`) {
+	if err := s.Prepare(t.Context(), table); err == nil || !strings.Contains(err.Error(), `column "balance" is missing`) || strings.Contains(err.Error(), "drop the table") {
 		t.Fatalf("err = %v", err)
 	}
 	var n int

@@ -97,7 +97,7 @@ func (s *Sink) prepareTable(ctx context.Context, tx pgx.Tx, t sinks.Table) error
 		err = nil // there is no progress row yet
 	}
 	if err == nil {
-		err = s.preflight(ctx, tx, t)
+		err = s.preflight(ctx, tx, t, created && !fresh)
 	}
 	if err != nil {
 		return err

@@ -69,13 +69,13 @@ func prepareTable(ctx context.Context, tx *sql.Tx, t sinks.Table) error {
 	}
 	switch {
 	case len(have) == 0:
-		known.created = true
+		known = managed{created: true} // columns of a table that was dropped are gone with it
 		_, err = tx.ExecContext(ctx, createTable(t))
 	case known.created:
 		err = widen(ctx, tx, t, have)
 	}
 	if err == nil && len(have) > 0 {
-		err = preflight(ctx, tx, t)
+		err = preflight(ctx, tx, t, known.created)
 	}
 	if err != nil {
 		return err
@@ -190,8 +190,8 @@ func readColumns(ctx context.Context, tx *sql.Tx, table string) (found []column,
 	return found, rows.Err()
 }
 
-// preflight names all that keeps an existing table from taking the rows.
-func preflight(ctx context.Context, tx *sql.Tx, t sinks.Table) error {
+// preflight names all that keeps an existing table from taking the rows. One of ours that has outlived its columns can be made anew.
+func preflight(ctx context.Context, tx *sql.Tx, t sinks.Table, ours bool) error {
 	have, err := readColumns(ctx, tx, t.Consumer)
 	if err != nil {
 		return err
@@ -222,6 +222,9 @@ func preflight(ctx context.Context, tx *sql.Tx, t sinks.Table) error {
 	}
 	if !unique {
 		fault("no primary key or unique index on exactly the key columns (%s)", sqltable.List("", sqltable.Keys(t.Columns)))
+	}
+	if ours && len(faults) > 0 {
+		fault("%w", sqltable.Remake(sqltable.Quote(t.Consumer)))
 	}
 	return sinks.Permanent(errors.Join(faults...))
 }

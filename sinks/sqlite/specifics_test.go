@@ -168,3 +168,34 @@ func TestNoDatabase(t *testing.T) {
 		t.Error("opened in a directory that is not there")
 	}
 }
+
+// TestKeyRenamed: the table that Statebridge made for another key is not altered; the error says how to get a new one, and that works.
+func TestKeyRenamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "renamed.db")
+	s := open(t, path)
+	defer s.Close()
+	table := sinks.Table{Source: "bank", Consumer: "pre", Columns: []stream.Column{id, note}}
+	if err := s.Prepare(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(t.Context(), s, table, true, stream.Change{Op: 'r', Key: []byte(`{"id":1}`), After: []byte(`{"id":1,"note":"a"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	table.Columns = []stream.Column{{Name: "key", Type: "int64", Key: true}, {Name: "n", Type: "int64"}}
+	err := s.Prepare(t.Context(), table)
+	var permanent *sinks.PermanentError
+	for _, want := range []string{`column "key" is missing`, `drop the table "pre", or give the consumer another name; its rows come again`} {
+		if !errors.As(err, &permanent) || !strings.Contains(err.Error(), want) {
+			t.Errorf("err = %v, want %q", err, want)
+		}
+	}
+	exec(t, path, `DROP TABLE "pre"`)
+	if err := s.Prepare(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	for _, full := range []bool{true, false} {
+		if err := write(t.Context(), s, table, full, stream.Change{Op: 'u', Key: []byte(`{"key":1}`), After: []byte(`{"key":1,"n":2}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
