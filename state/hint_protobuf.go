@@ -3,7 +3,9 @@ package state
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -50,23 +52,23 @@ func protobufDecoder(set []byte, message string) (*Type, func(dst, b []byte) ([]
 	return types.message(desc), p.decode, nil
 }
 
+// messageNames lists the messages that there are, as far as a line can hold them.
 func messageNames(files *protoregistry.Files) string {
-	names, n := "", 0
+	var names []string
 	files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Messages().Len() {
-			if n++; n > 20 {
-				names += ", …"
-				return false
-			}
-			if n > 1 {
-				names += ", "
-			}
-			names += string(f.Messages().Get(i).FullName())
+			names = append(names, string(f.Messages().Get(i).FullName()))
 		}
-		return true
+		return len(names) < maxNamed
 	})
-	return names
+	slices.Sort(names)
+	if len(names) > maxNamed {
+		names = append(names[:maxNamed], "…")
+	}
+	return strings.Join(names, ", ")
 }
+
+const maxNamed = 20
 
 func (p *messagePrinter) decode(dst, b []byte) ([]byte, error) {
 	m := dynamicpb.NewMessage(p.desc)

@@ -170,7 +170,7 @@ func TestHintsAreChecked(t *testing.T) {
 	for form, want := range map[string]string{
 		"fields:a": "name:type is expected", "fields:a:int,a:long": "given twice", "fields:a:Foo": "not known", "fields:a:List": "1 type parameters, not 0",
 		"fields:a:List<int>": "cannot be a type parameter", "fields:a:List<List<String>>": "cannot be", "fields:a:Map<String": "> is missing",
-		"avro:f": "neither a name", "protobuf:f#M": "is no descriptor set", "protobuf:ok#acme.Nope": "it has google.protobuf.Timestamp, acme.Event",
+		"avro:f": "neither a name", "protobuf:f#M": "is no descriptor set", "protobuf:ok#acme.Nope": "it has acme.Event, google.protobuf.Timestamp",
 	} {
 		h, err := ParseHint("x=" + form)
 		if err != nil {

@@ -39,14 +39,6 @@ func (v *kryoVersion) byName(class string) *kryoType {
 	return unknownKryo(class, beanReason)
 }
 
-// byNameBytes allocates for unknown classes only.
-func (v *kryoVersion) byNameBytes(class []byte) *kryoType {
-	if t := v.classes[string(class)]; t != nil {
-		return t
-	}
-	return unknownKryo(string(class), beanReason)
-}
-
 // kryoInterfaces are declared classes of which others are stored.
 var kryoInterfaces = map[string]TypeKind{
 	"java.lang.Object": Any, "java.lang.Number": Any, "java.io.Serializable": Any, "java.lang.Comparable": Any, "java.lang.CharSequence": Any,
