@@ -20,7 +20,34 @@ type identity struct {
 	smallestSeq, largestSeq uint64
 }
 
-func (d *database) identity(f rocksdb.FileMeta) (identity, bool) {
+// known are the files of a family that have an identity, by it; nil where two have the same. They are worked out once.
+func (d *database) known(family string) map[identity]*rocksdb.FileMeta {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if known := d.byID[family]; known != nil {
+		return known
+	}
+	known := map[identity]*rocksdb.FileMeta{}
+	f, _ := d.db.Family(family)
+	for i := range f.Files {
+		id, ok := d.identity(&f.Files[i])
+		if !ok {
+			continue
+		}
+		if _, twice := known[id]; twice {
+			known[id] = nil
+			continue
+		}
+		known[id] = &f.Files[i]
+	}
+	if d.byID == nil {
+		d.byID = map[string]map[identity]*rocksdb.FileMeta{}
+	}
+	d.byID[family] = known
+	return known
+}
+
+func (d *database) identity(f *rocksdb.FileMeta) (identity, bool) {
 	place := d.files.place(f.Name(), d.dir)
 	return identity{place, f.Size, string(f.Smallest), string(f.Largest), f.SmallestSeq, f.LargestSeq}, place != ""
 }
@@ -55,30 +82,25 @@ func plain(uri string) string {
 
 // divide sorts the files of a family by who has them. A file that one side names twice is common in no case.
 func divide(base, next *database, baseFamily, nextFamily string) (s rocksdb.Split) {
-	before, _ := base.db.Family(baseFamily)
-	after, _ := next.db.Family(nextFamily)
-	in := map[identity]int{}
-	for _, f := range after.Files {
-		if id, ok := next.identity(f); ok {
-			in[id]++
+	before, after := base.known(baseFamily), next.known(nextFamily)
+	inBase, inNext := map[*rocksdb.FileMeta]bool{}, map[*rocksdb.FileMeta]bool{}
+	for id, b := range before {
+		if a := after[id]; a != nil && b != nil {
+			inBase[b], inNext[a] = true, true
 		}
 	}
-	common := map[identity]int{}
-	for _, f := range before.Files {
-		if id, ok := base.identity(f); ok && in[id] == 1 {
-			common[id]++
+	f, _ := base.db.Family(baseFamily)
+	for i, m := range f.Files {
+		if !inBase[&f.Files[i]] {
+			s.OnlyBase = append(s.OnlyBase, m)
 		}
 	}
-	for _, f := range before.Files {
-		if id, _ := base.identity(f); common[id] != 1 {
-			s.OnlyBase = append(s.OnlyBase, f)
-		}
-	}
-	for _, f := range after.Files {
-		if id, _ := next.identity(f); common[id] == 1 {
-			s.Common = append(s.Common, f)
+	f, _ = next.db.Family(nextFamily)
+	for i, m := range f.Files {
+		if inNext[&f.Files[i]] {
+			s.Common = append(s.Common, m)
 		} else {
-			s.OnlyNext = append(s.OnlyNext, f)
+			s.OnlyNext = append(s.OnlyNext, m)
 		}
 	}
 	return s

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"sync"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb"
 	"github.com/statebridge/statebridge/state"
@@ -13,6 +14,9 @@ type database struct {
 	db    *rocksdb.DB
 	files files
 	dir   string // of the snapshot
+
+	mu   sync.Mutex
+	byID map[string]map[identity]*rocksdb.FileMeta // of a family
 }
 
 func (d *database) cursor(ctx context.Context, p *part, groups KeyGroups, lower, upper []byte) (Cursor, error) {

@@ -17,12 +17,11 @@ type Finder struct {
 	runs  [][]FileMeta // of each at most two tables hold a key
 	open  map[uint64]*seeker
 	found []FileMeta
-	calls int
 	asked int // tables that the last look-up came to
 }
 
-// sweepAfter is how many look-ups there are between two sweeps of the tables that were passed.
-const sweepAfter = 256
+// sweepAbove is the number of open tables above which those that were passed are let go: a key has one a level, and some of level 0.
+const sweepAbove = 8
 
 // seeker is an open table with a place in it.
 type seeker struct {
@@ -47,7 +46,7 @@ func (f *Finder) Lookup(key []byte) (History, error) {
 // gather adds what the tables have to say of a key to h: of those only that have anything newer than sequence number
 // floor and that nothing gathered before decides above.
 func (f *Finder) gather(key []byte, floor int64, h *History) error {
-	if f.calls++; f.calls%sweepAfter == 0 {
+	if len(f.open) > sweepAbove {
 		f.sweep(key)
 	}
 	f.asked = 0
