@@ -108,6 +108,7 @@ func TestRowsOfRealSnapshots(t *testing.T) {
 		fixture.Heap:      {"checkpoints/*/chk-1", "checkpoints/*/chk-4"},
 		fixture.RocksDB:   {"checkpoints/*/chk-1", "checkpoints/*/chk-3", "checkpoints/*/chk-5"},
 		fixture.Canonical: {"sp-1/savepoint-*", "sp-2/savepoint-*"},
+		fixture.ForSt:     {"checkpoints/*/chk-1"},
 	} {
 		dir := fixture.Unpack(t, archive)
 		for _, pattern := range snapshots {

@@ -302,3 +302,18 @@ func ExampleParseHint() {
 	fmt.Println(h.Class, h.Frame, h.Form, h.File, h.Message, err)
 	// Output: com.acme.Event varint protobuf event.desc acme.Event <nil>
 }
+
+// TestHintedAvroSerializer: where the snapshot's own schema cannot be parsed, the hint's is applied to Flink's encoding.
+func TestHintedAvroSerializer(t *testing.T) {
+	payload := encodeFlinkString(encodeFlinkString(nil, []byte("acme.User")), []byte(`{"type":"recrd"}`))
+	meta := snapshotOf("org.apache.flink.formats.avro.typeutils.AvroSerializerSnapshot", payload)
+	r := javaio.NewReader("meta", 0, meta)
+	m := ReadKeyedMeta(r, Options{Hints: hints(t, map[string][]byte{"f": []byte(record(`{"name":"id","type":"int"}`))}, "acme.User=avro:f")})
+	if r.End(); r.Err() != nil {
+		t.Fatal(r.Err())
+	}
+	var row Row
+	if err := m.States[0].DecodeValue(&row, unhex(t, "00000007")); err != nil || string(row.Value) != `{"id":7}` {
+		t.Errorf("%s, %v", row.Value, err)
+	}
+}
