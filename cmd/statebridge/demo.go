@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -130,7 +131,7 @@ func (d *demo) prepare() error {
 
 // mirror does what run --once does.
 func (d *demo) mirror(ctx context.Context) error {
-	return (&runFlags{once: true}).run(ctx, d.config, newLogger(d.config.Log, d.stderr))
+	return (&runFlags{once: true, patience: time.Minute}).run(ctx, d.config, newLogger(d.config.Log, d.stderr))
 }
 
 // changes shows what the last epoch of a consumer held.

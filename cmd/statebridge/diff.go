@@ -51,6 +51,12 @@ A state that only one of the snapshots has is compared as empty in the other, an
 
 func (f *diffFlags) run(cmd *cobra.Command, baseAt, nextAt string) error {
 	ctx := cmd.Context()
+	if err := f.check(cmd.Flags()); err != nil {
+		return err
+	}
+	if f.summary && !cmd.Flags().Changed("output") {
+		f.output = string(render.Table)
+	}
 	format, err := render.ParseFormat(f.output)
 	if err != nil {
 		return &usageError{err}
@@ -73,8 +79,7 @@ func (f *diffFlags) run(cmd *cobra.Command, baseAt, nextAt string) error {
 		return err
 	}
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
-	err = f.print(ctx, pairs, format, out, cmd.ErrOrStderr())
-	return errors.Join(err, out.Flush())
+	return flushed(out, f.print(ctx, pairs, format, out, cmd.ErrOrStderr()))
 }
 
 // pair is one state in two snapshots; nil where one lacks it.
@@ -117,8 +122,17 @@ var diffColumns = append(append([]render.Column{{Name: "op", Type: "string"}}, g
 	render.Column{Name: "before", Type: "json", Nullable: true}, render.Column{Name: "after", Type: "json", Nullable: true},
 	render.Column{Name: "ttl_ts", Type: "int64", Nullable: true})
 
+var summaryColumns = []render.Column{
+	{Name: "operator", Type: "string"}, {Name: "state", Type: "string"},
+	{Name: "created", Type: "int64"}, {Name: "updated", Type: "int64"}, {Name: "deleted", Type: "int64"},
+}
+
 func (f *diffFlags) print(ctx context.Context, pairs []pair, format render.Format, out, stderr io.Writer) error {
-	w, err := render.New(format, out, diffColumns, renderOptions(out))
+	columns := diffColumns
+	if f.summary {
+		columns = summaryColumns
+	}
+	w, err := render.New(format, out, columns, renderOptions(out))
 	if err != nil {
 		return err
 	}
@@ -139,11 +153,12 @@ func (f *diffFlags) print(ctx context.Context, pairs []pair, format render.Forma
 			return err
 		}
 		if f.summary {
-			fmt.Fprintf(out, "%s\t%s\tcreated %d\tupdated %d\tdeleted %d\n", p.table().Operator, p.table().Name, counts[differ.Create], counts[differ.Update], counts[differ.Delete])
+			line := fmt.Appendf(nil, `{"operator":%s,"state":%s,"created":%d,"updated":%d,"deleted":%d}`, quote(p.table().Operator.String()), quote(p.table().Name),
+				counts[differ.Create], counts[differ.Update], counts[differ.Delete])
+			if err := w.Write(line); err != nil {
+				return err
+			}
 		}
-	}
-	if f.summary {
-		return nil
 	}
 	return w.Close()
 }

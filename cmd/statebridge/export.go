@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -37,7 +36,7 @@ A snapshot that turns out damaged ends in exit code 1: then what was printed is 
   statebridge export chk-42 --operator accounts-op --state balance --output parquet > balance.parquet`,
 		Args: exactly("SNAPSHOT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return f.run(cmd, args[0])
 		},
 	}
 	f.snapshotFlags.register(cmd)
@@ -48,12 +47,16 @@ A snapshot that turns out damaged ends in exit code 1: then what was printed is 
 	return cmd
 }
 
-func (f *exportFlags) run(ctx context.Context, location string, stdout, stderr io.Writer) error {
+func (f *exportFlags) run(cmd *cobra.Command, location string) error {
+	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	format, err := render.ParseFormat(f.output)
 	if err != nil {
 		return &usageError{err}
 	}
 	var groups *checkpoint.KeyGroups
+	if err := f.check(cmd.Flags(), "key-groups"); err != nil {
+		return err
+	}
 	if f.keyGroups != "" {
 		g, err := parseKeyGroups(f.keyGroups)
 		if err != nil {
@@ -75,14 +78,13 @@ func (f *exportFlags) run(ctx context.Context, location string, stdout, stderr i
 		return err
 	}
 	if groups != nil {
-		tables = keyedOnly(tables)
+		if tables, err = within(tables, *groups); err != nil {
+			return err
+		}
 	}
 	warn(snap, stderr)
 	out := bufio.NewWriterSize(stdout, 1<<16)
-	if err := writeTables(ctx, tables, groups, format, out); err != nil {
-		return errors.Join(out.Flush(), err)
-	}
-	return out.Flush()
+	return flushed(out, writeTables(ctx, tables, groups, format, out))
 }
 
 // warn tells what the operators that were read have besides their tables.
@@ -94,13 +96,21 @@ func warn(snap *checkpoint.Snapshot, stderr io.Writer) {
 	}
 }
 
-func keyedOnly(tables []*checkpoint.Table) (keyed []*checkpoint.Table) {
+// within gives the keyed tables that have key groups of a range.
+func within(tables []*checkpoint.Table, groups checkpoint.KeyGroups) (in []*checkpoint.Table, err error) {
+	most := 0
 	for _, t := range tables {
-		if t.Keyed() {
-			keyed = append(keyed, t)
+		if !t.Keyed() {
+			continue
+		}
+		if most = max(most, t.MaxParallelism()); groups.First < t.MaxParallelism() {
+			in = append(in, t)
 		}
 	}
-	return keyed
+	if len(in) == 0 {
+		return nil, usagef("--key-groups %s: the tables have key groups 0-%d", groups, most-1)
+	}
+	return in, nil
 }
 
 // genericColumns are those of rows of several states.
@@ -137,7 +147,7 @@ func writeTables(ctx context.Context, tables []*checkpoint.Table, groups *checkp
 func typedColumns(t *checkpoint.Table) []render.Column {
 	var columns []render.Column
 	for _, c := range state.DefaultColumns(t.Schema()) {
-		columns = append(columns, render.Column{Name: c.Name, Type: c.Type.ColumnType(), Nullable: !c.Key})
+		columns = append(columns, render.Column{Name: c.Name, Type: c.Type.ColumnType(), Nullable: true})
 	}
 	return columns
 }

@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +55,9 @@ left out unless it is named. Exit code 1 when there is no such row.`,
 
 func (f *getFlags) run(cmd *cobra.Command, location string) error {
 	ctx := cmd.Context()
+	if err := f.check(cmd.Flags()); err != nil {
+		return err
+	}
 	format, err := render.ParseFormat(f.output)
 	if err != nil {
 		return &usageError{err}
@@ -71,11 +77,11 @@ func (f *getFlags) run(cmd *cobra.Command, location string) error {
 	}
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
 	found, err := f.print(ctx, tables, cmd.Flags().Changed, format, out)
-	if err = errors.Join(err, out.Flush()); err != nil {
+	if err = flushed(out, err); err != nil {
 		return err
 	}
 	if !found {
-		return errors.New("no such row")
+		return fmt.Errorf("no row has the key %s in %s", f.key, strings.Join(names(tables), ", "))
 	}
 	return nil
 }
@@ -131,4 +137,14 @@ func (f *getFlags) keyOf(t *checkpoint.Table, given func(string) bool) (k checkp
 		k.MapKey = jsonOf(f.mapKey, s.MapKey.Type())
 	}
 	return k, nil
+}
+
+// names lists tables for a message, each name once.
+func names(tables []*checkpoint.Table) (out []string) {
+	for _, t := range tables {
+		if !slices.Contains(out, t.Name) {
+			out = append(out, t.Name)
+		}
+	}
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ func writeConfig(ctx context.Context, snap *checkpoint.Snapshot, decode []string
 			}
 			name := consumerName(t, taken)
 			names = append(names, name)
-			fmt.Fprintf(&b, "  - name: %s\n    operator: %s\n    state: %s\n    # columns: %s\n", name, yamlText(operatorName(o)), yamlText(t.Name), columnsComment(t))
+			fmt.Fprintf(&b, "  - name: %s\n    operator: %s\n    state: %s\n%s", name, yamlText(operatorName(o)), yamlText(t.Name), columnsText(t))
 		}
 	}
 	if len(names) == 0 {
@@ -117,12 +118,24 @@ func consumerName(t *checkpoint.Table, taken map[string]bool) string {
 
 func operatorName(o *checkpoint.Operator) string { return firstOf(o.UID, o.ID) }
 
-func columnsComment(t *checkpoint.Table) string {
+// columnsText writes the columns of a table: as a comment those that it gets anyway. A key whose members may be null becomes one column, since a null can't stand
+// in a primary key.
+func columnsText(t *checkpoint.Table) string {
+	comment, columns := "# ", state.DefaultColumns(t.Schema())
+	if slices.ContainsFunc(columns, nullableKey) {
+		comment = ""
+		rest := slices.DeleteFunc(columns, func(c state.Column) bool { return c.Key && strings.HasPrefix(string(c.Path), "key.") })
+		columns = append([]state.Column{{Name: "key", Path: "key"}}, rest...)
+	}
 	var parts []string
-	for _, c := range state.DefaultColumns(t.Schema()) {
+	for _, c := range columns {
 		parts = append(parts, fmt.Sprintf("%s: %s", yamlText(c.Name), yamlText(string(c.Path))))
 	}
-	return "{" + oneLine(strings.Join(parts, ", ")) + "}"
+	return "    " + comment + "columns: {" + oneLine(strings.Join(parts, ", ")) + "}\n"
+}
+
+func nullableKey(c state.Column) bool {
+	return c.Key && strings.HasPrefix(string(c.Path), "key.") && c.Type.Nullable
 }
 
 var plainYAML = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./:-]*[A-Za-z0-9_/]$|^[A-Za-z]$`)

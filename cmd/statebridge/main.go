@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/config"
 )
 
@@ -46,8 +47,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if errors.Is(err, syscall.EPIPE) { // the reader of our output has had enough
 		return exitDone
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
 	fmt.Fprintln(stderr, "statebridge:", err)
-	if usage := new(usageError); errors.As(err, &usage) {
+	if usage := new(usageError); errors.As(err, &usage) || errors.Is(err, checkpoint.ErrKeyType) {
 		return exitUsage
 	}
 	if fault := new(config.FieldError); errors.As(err, &fault) {
@@ -113,8 +117,18 @@ func fromEnvironment(flags *pflag.FlagSet) (err error) {
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usagef("%s takes %d arguments %v, not %d; '%s --help' shows how it is used", cmd.Name(), len(names), names, len(args), cmd.CommandPath())
+			return usagef("%s takes %s, and %d were given; '%s --help' shows how it is used", cmd.Name(), argumentsText(names), len(args), cmd.CommandPath())
 		}
 		return nil
 	}
+}
+
+func argumentsText(names []string) string {
+	switch len(names) {
+	case 0:
+		return "no arguments"
+	case 1:
+		return "one argument, " + names[0]
+	}
+	return fmt.Sprintf("%d arguments, %s", len(names), strings.Join(names, " and "))
 }

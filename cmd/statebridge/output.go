@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"io"
 	"os"
 	"strconv"
+
+	"github.com/mattn/go-isatty"
 
 	"github.com/statebridge/statebridge/render"
 	"github.com/statebridge/statebridge/state"
@@ -15,10 +18,7 @@ func renderOptions(io.Writer) render.Options {
 	return render.Options{Terminal: terminal(os.Stdout), Width: width}
 }
 
-func terminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
+func terminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }
 
 // newProgress makes a bar of unknown length on stderr, if that is a terminal on which no rows are printed; else one that does nothing.
 func newProgress(label string) *render.Progress {
@@ -33,4 +33,12 @@ func counted(write func(*state.Row) error, bar *render.Progress) func(*state.Row
 		bar.Add(1)
 		return write(r)
 	}
+}
+
+// flushed ends the output: what is buffered is printed also after an error, which weighs more than one of printing.
+func flushed(out *bufio.Writer, err error) error {
+	if e := out.Flush(); err == nil {
+		return e
+	}
+	return err
 }

@@ -24,6 +24,7 @@ import (
 
 // pipeline is what a config describes: a feed for each consumer, a worker for each consumer of each sink, and the bus between them.
 type pipeline struct {
+	config  *config.Config
 	log     *slog.Logger
 	bus     *stream.Bus
 	feeds   []*feed.Feed
@@ -36,7 +37,7 @@ type pipeline struct {
 const retryRefused = time.Minute
 
 func newPipeline(ctx context.Context, c *config.Config, log *slog.Logger) (_ *pipeline, err error) {
-	p := &pipeline{log: log}
+	p := &pipeline{config: c, log: log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -155,6 +156,8 @@ func (p *pipeline) close() error {
 // run follows the source until ctx ends. A sink that refuses an epoch is logged and tried again later; a lost bus or a lost
 // consumer ends the run.
 func (p *pipeline) run(ctx context.Context) error {
+	p.log.InfoContext(ctx, "following", "source", p.config.Source.Name, "checkpoints", p.config.Source.Flink.Checkpoints,
+		"consumers", len(p.feeds), "sinks", len(p.sinks), "embedded_server", p.bus.Embedded())
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		select {
@@ -190,8 +193,9 @@ func (p *pipeline) work(ctx context.Context, w *sinks.Worker) error {
 	return nil
 }
 
-// once publishes what is there and waits until every sink has committed it. Consumers do not wait for each other, and the errors of all are told.
-func (p *pipeline) once(ctx context.Context) error {
+// once publishes what is there and waits until every sink has committed it, but no longer than patience for one whose target fails all that time. Consumers
+// do not wait for each other, and the errors of all are told.
+func (p *pipeline) once(ctx context.Context, patience time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var workers errgroup.Group
@@ -201,7 +205,7 @@ func (p *pipeline) once(ctx context.Context) error {
 		for _, w := range p.workers[i] {
 			workers.Go(func() error { return w.Run(ctx) })
 		}
-		feeds.Go(func() error { errs[i] = p.onceConsumer(ctx, i); return nil })
+		feeds.Go(func() error { errs[i] = p.onceConsumer(ctx, i, patience); return nil })
 	}
 	_ = feeds.Wait()
 	for _, class := range p.hints.Unmet() {
@@ -217,7 +221,7 @@ func (p *pipeline) once(ctx context.Context) error {
 }
 
 // onceConsumer goes on serving requests for a full epoch while the sinks catch up.
-func (p *pipeline) onceConsumer(ctx context.Context, i int) error {
+func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Duration) error {
 	epoch, err := p.feeds[i].Once(ctx)
 	if err != nil {
 		return err
@@ -230,15 +234,35 @@ func (p *pipeline) onceConsumer(ctx context.Context, i int) error {
 		g.Go(func() error { return w.Wait(ctx, epoch.Chain, epoch.Number) })
 	}
 	go func() { done <- g.Wait() }()
+	healthy := time.Now()
 	for {
 		select {
 		case err := <-done:
 			return err
 		case <-time.After(500 * time.Millisecond):
 		}
+		failing := p.failing(i)
+		if failing == nil {
+			healthy = time.Now()
+		} else if patience > 0 && time.Since(healthy) > patience {
+			cancel()
+			<-done
+			return fmt.Errorf("consumer %s: not committed by all sinks after %s of trying: %w", p.config.Consumers[i].Name, patience, failing)
+		}
 		if _, err := p.feeds[i].Once(ctx); err != nil {
 			cancel()
 			return errors.Join(err, <-done)
 		}
 	}
+}
+
+// failing gives the errors for which the workers of a consumer try again; nil when none does.
+func (p *pipeline) failing(i int) error {
+	var errs []error
+	for _, w := range p.workers[i] {
+		if _, err := w.Status(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,8 @@ import (
 
 type runFlags struct {
 	configFlags
-	once bool
+	once     bool
+	patience time.Duration
 }
 
 // configFlags are those of every command that reads the config.
@@ -63,7 +65,7 @@ func newRun() *cobra.Command {
 		Use:   "run --config FILE",
 		Short: "Follow a job's snapshots and keep the sinks equal to the newest one",
 		Long: `Run watches a job's checkpoint directory. It publishes each consumer's rows once in full and then, snapshot by snapshot, what changed, and
-its sinks apply that, one checkpoint at a time. It can be stopped or killed at any point and goes on where it was.
+its sinks apply that, one checkpoint at a time. A target that is down is tried again and again. It can be stopped or killed at any point and goes on where it was.
 
 With --once it handles what is there, waits until all sinks have committed it, and exits: for cron and tests.`,
 		Example: `  statebridge run --config statebridge.yaml
@@ -79,6 +81,7 @@ With --once it handles what is there, waits until all sinks have committed it, a
 	}
 	f.configFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.once, "once", false, "handle what is there, wait for all sinks, and exit")
+	cmd.Flags().DurationVar(&f.patience, "patience", time.Minute, "with --once: `HOW LONG` a target may fail without a break before the run does; 0 is for ever")
 	return cmd
 }
 
@@ -89,7 +92,7 @@ func (f *runFlags) run(ctx context.Context, c *config.Config, log *slog.Logger) 
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	if f.once {
-		return p.once(ctx)
+		return p.once(ctx, f.patience)
 	}
 	return p.run(ctx)
 }
@@ -97,7 +100,12 @@ func (f *runFlags) run(ctx context.Context, c *config.Config, log *slog.Logger) 
 func newLogger(c config.Log, w io.Writer) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // the config has been validated
-	o := &slog.HandlerOptions{Level: level}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindDuration { // JSON would have nanoseconds without a unit
+			a.Value = slog.StringValue(a.Value.Duration().String())
+		}
+		return a
+	}}
 	if c.Format == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))
 	}

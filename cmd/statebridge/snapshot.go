@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/state"
@@ -58,6 +60,9 @@ func parsePathMaps(list []string) ([]checkpoint.PathMap, error) {
 }
 
 func (f *snapshotFlags) open(ctx context.Context, location string) (*checkpoint.Snapshot, error) {
+	if location == "" {
+		return nil, usagef("the address of the snapshot is empty")
+	}
 	o, err := f.options()
 	if err != nil {
 		return nil, err
@@ -75,6 +80,16 @@ type selection struct {
 func (s *selection) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.operator, "operator", "", "uid, name or id of the `OPERATOR` (default: all)")
 	cmd.Flags().StringVar(&s.state, "state", "", "name of the `STATE` (default: all)")
+}
+
+// check refuses flags that are given and empty, as an unset variable of a shell makes them: they would mean everything.
+func (s *selection) check(flags *pflag.FlagSet, more ...string) error {
+	for _, name := range append([]string{"operator", "state"}, more...) {
+		if f := flags.Lookup(name); f.Changed && f.Value.String() == "" {
+			return usagef("--%s is empty", name)
+		}
+	}
+	return nil
 }
 
 func (s *selection) registerColumns(cmd *cobra.Command) {
@@ -110,7 +125,9 @@ func (s *selection) tables(ctx context.Context, snap *checkpoint.Snapshot) ([]*c
 			return nil, err
 		}
 		for _, t := range all {
-			have = append(have, t.Name)
+			if !slices.Contains(have, t.Name) {
+				have = append(have, t.Name)
+			}
 			if s.state == t.Name || s.state == "" && (s.timers || t.Kind != state.KindTimer) {
 				tables = append(tables, t)
 			}
