@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -78,9 +79,14 @@ func (f *inspectFlags) run(ctx context.Context, location string, out io.Writer) 
 		return err
 	}
 	if f.output == "json" {
-		return printJSON(out, report)
+		err = printJSON(out, report)
+	} else {
+		err = report.print(out)
 	}
-	return report.print(out)
+	if err == nil && slices.ContainsFunc(report.Operators, func(o operatorReport) bool { return o.damaged }) {
+		return errors.New("parts of the snapshot are missing or damaged; they are named above")
+	}
+	return err
 }
 
 func printJSON(out io.Writer, v any) error {
@@ -113,6 +119,8 @@ type operatorReport struct {
 	Notes          []string      `json:"notes,omitempty"`
 	Error          string        `json:"error,omitempty"`
 	States         []stateReport `json:"states"`
+
+	damaged bool // something that should be readable is not
 }
 
 // sqlReport says which operator of the Table planner it is.
@@ -164,16 +172,20 @@ func describeOperator(ctx context.Context, o *checkpoint.Operator, count bool) (
 	}
 	tables, err := o.Tables(ctx)
 	if err != nil {
-		if !errors.Is(err, fault.ErrUnsupported) {
+		if ctx.Err() != nil {
 			return r, err
 		}
-		r.Error = err.Error()
+		r.fail(err)
 	}
 	r.Notes = append(r.Notes, o.Notes()...)
 	for _, t := range tables {
 		s, err := describeTable(ctx, t, count)
+		if ctx.Err() != nil {
+			return r, ctx.Err()
+		}
 		if err != nil {
-			return r, err
+			s.Error = err.Error()
+			r.damaged = r.damaged || !errors.Is(err, fault.ErrUnsupported)
 		}
 		r.States = append(r.States, s)
 	}
@@ -219,14 +231,16 @@ func describeTable(ctx context.Context, t *checkpoint.Table, count bool) (stateR
 	}
 	n, err := t.Count(ctx)
 	if err != nil {
-		if !errors.Is(err, fault.ErrUnsupported) {
-			return r, err
-		}
-		r.Error = err.Error()
-		return r, nil
+		return r, err
 	}
 	r.Rows = &n
 	return r, nil
+}
+
+// fail notes why an operator can't be read: what is not supported is told, anything else is damage.
+func (o *operatorReport) fail(err error) {
+	o.Error = err.Error()
+	o.damaged = o.damaged || !errors.Is(err, fault.ErrUnsupported)
 }
 
 func typeName(c state.Codec) string {
@@ -315,6 +329,13 @@ func (o *operatorReport) print(w io.Writer) {
 	for _, s := range o.States {
 		s.print(w)
 	}
+	var told []string // a fault that stands before several states is told once
+	for _, s := range o.States {
+		if s.Error != "" && !slices.Contains(told, s.Error) {
+			told = append(told, s.Error)
+			fmt.Fprintf(w, "  not read: %s\n", s.Error)
+		}
+	}
 	for _, s := range o.States {
 		if s.Holds != "" {
 			fmt.Fprintf(w, "  %s\tholds %s\n", s.Name, s.Holds)
@@ -339,7 +360,7 @@ func (s *stateReport) print(w io.Writer) {
 		size = bytesText(*s.Size)
 	}
 	if s.Error != "" {
-		rows = "not read: " + s.Error
+		rows = "not read"
 	}
 	value := s.Value
 	if s.TTL {
