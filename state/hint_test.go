@@ -194,6 +194,7 @@ func TestHintedKryo(t *testing.T) {
 		{"java.util.ArrayList", "acme.B=varint:json", "57 01 01" + named("acme.B") + "01 02 5b5d", "57 01 82" + named("acme.B") + "00 01 02 5b5d", "[[]]"},
 		{"java.util.ArrayList", "acme.B=json", "57 01 01" + named("acme.B") + "01 5b5d", "57 01 82" + named("acme.B") + "00 01 5b5d", "where its bytes end is not known"},
 		{"acme.B", "acme.B=fields:b:boolean,i:int,j:Integer,s:String,o:Object", "57 01 01 02 01 04 0206 01 8278", "", `{"b":true,"i":1,"j":2,"o":3,"s":"x"}`},
+		{"acme.B", "acme.B=fields:j:Integer", "57 01 01 04 05", "", "hint fields: 1 bytes left over"}, {"acme.B", "acme.B=fields:j:Integer,k:long[]", "57 01 01 04", "", "hint fields: "},
 		{"acme.B", "acme.B=fields:j:Integer,k:Integer", "57 01 00 01 04", "", `{"j":null,"k":2}`},
 		{"acme.B", "acme.B=fields:l:List<String>,m:Map<String,Object>", // a null list; a map whose keys have no class
 			"57 01 00" + named("java.util.HashMap") + "01 01 01 8278 0202", "57 01 00" + named("java.util.HashMap") + "01 02 01 8278 0202", `{"l":null,"m":{"x":1}}`},

@@ -23,6 +23,7 @@ type kryoField struct {
 type kryoGenerics [2]*kryoType
 
 func readKryoBean(k *kryoReader, dst []byte, t *kryoType) []byte {
+	k.Tell(t.name)
 	dst = append(dst, '{')
 	for i := range t.fields {
 		f := &t.fields[i]

@@ -76,6 +76,7 @@ func (c *objectCodec) hinted(name []byte, r *javaio.Reader) *subclass {
 		r.Unsupported("class %s, a subclass of %s that is not in the snapshot: %v", name, c.typ.Class, err)
 		return nil
 	}
+	r.Tell(h.Class)
 	if c.kryo5 {
 		return h.shape.pojos[1]
 	}

@@ -90,6 +90,13 @@ func appendFramed(dst []byte, c Codec, r *javaio.Reader) []byte {
 		*r = whole
 		return appendRaw(dst[:start], r.Take(r.Len()), class, why)
 	}
+	if class := r.Told(); class != "" {
+		if r.End(); r.Err() != nil { // the hint is wrong, not the bytes
+			why := "hint fields: " + reasonOf(r.Err()).Error()
+			*r = whole
+			return appendRaw(dst[:start], r.Take(r.Len()), class, why)
+		}
+	}
 	return dst
 }
 

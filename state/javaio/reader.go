@@ -18,7 +18,8 @@ type Reader struct {
 	off  int64 // of buf[0] in file
 	buf  []byte
 	err  error
-	deep int // calls of Enter without Leave
+	deep int    // calls of Enter without Leave
+	told string // whose word the bytes are read by
 }
 
 // maxDeep bounds how deep values of a recursive type nest.
@@ -45,6 +46,12 @@ func NewReader(file string, off int64, buf []byte) *Reader {
 func (r *Reader) Reset(file string, off int64, buf []byte) {
 	*r = Reader{file: file, off: off, buf: buf}
 }
+
+// Tell notes whose word what is read from now on rests on, where that is not the file's own. Reset forgets it.
+func (r *Reader) Tell(who string) { r.told = who }
+
+// Told gives the last note of Tell, or "".
+func (r *Reader) Told() string { return r.told }
 
 // Err gives the first fault, or nil.
 func (r *Reader) Err() error { return r.err }
