@@ -19,5 +19,11 @@
 //
 // Every error but a PermanentError is retried for ever, with a growing, jittered pause: the whole epoch again, from Position on. Nothing
 // is acknowledged meanwhile. A PermanentError (a value that the target can't hold, a table that does not fit) ends the Worker and names
-// what must change; Statebridge never drops or alters a value to get on.
+// what must change, unless a newer full epoch makes the refused one unnecessary; Statebridge never drops or alters a value to get on.
+//
+// # Where a target begins
+//
+// A target without rows asks for a full epoch of the newest snapshot unless the newest epoch is one. The old full epoch in the stream
+// with all the deltas behind it would give the same rows in the end, but readers would see the past once more on the way there; it serves only
+// where no publisher answers.
 package sinks

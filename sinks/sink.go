@@ -23,14 +23,22 @@ type Position struct {
 	// Revision counts what was ever committed. It is the guard of the next transaction, and is set even where the
 	// rest is zero because the rows were lost.
 	Revision uint64
+	Lost     string // why the rest is zero although Revision is not, where the target can tell
 }
+
+// What Position.Lost may say.
+const (
+	TableDropped = "the table was dropped"
+	TableEmpty   = "the table is empty"
+	PositionGone = "the position is gone"
+)
 
 // Sink is one target. It is safe for concurrent use by workers of different consumers.
 type Sink interface {
 	// Prepare checks that the target can take the columns and creates or widens what Statebridge owns there. All that is wrong is
 	// named at once, by a PermanentError.
 	Prepare(ctx context.Context, t Table) error
-	// Position reads where the target stands: zero but for Revision when it has no rows of ours, be it for the first time or because they were lost.
+	// Position reads where the target stands: zero but for Revision and Lost when it has no rows of ours, be it for the first time or because they were lost.
 	Position(ctx context.Context, t Table) (Position, error)
 	// Begin starts to move the target from the position it was seen at to an epoch; ErrFenced when it stands elsewhere, or
 	// has lost the rows that an epoch which is not full builds on.

@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 type Source interface {
 	// Next waits for the epoch that follows the position; stream.ErrResync when none does and no full epoch is at hand.
 	Next(ctx context.Context, consumer, chain string, after uint64) (stream.Epoch, error)
+	// Head gives the newest epoch of a consumer, if there is any.
+	Head(ctx context.Context, consumer string) (stream.Epoch, bool, error)
 	Changes(ctx context.Context, e stream.Epoch) iter.Seq2[[]stream.Change, error]
 }
 
@@ -33,6 +36,7 @@ type Registry interface {
 // Options tune a Worker; the zero value works.
 type Options struct {
 	Recheck time.Duration   // how often an idle Worker looks whether its target is still as it left it; 0: 30 s
+	Answer  time.Duration   // how long a target without rows waits for the full epoch that it asks for, before it makes do with an old one; 0: 10 s
 	Drain   time.Duration   // how long an epoch in flight may go on after Run's context ended; 0: 5 s
 	MinWait time.Duration   // first pause after a failure; 0: 100 ms
 	MaxWait time.Duration   // longest pause; 0: 30 s
@@ -58,12 +62,16 @@ type Worker struct {
 	log      *slog.Logger
 	options  Options
 	prepared []stream.Column
+	held     stream.Epoch // committed last, by this Worker
+	wanted   *want        // nil when no full epoch is waited for
+	lost     bool         // it has been told that the target has lost its rows
 	progress progress
 }
 
 // NewWorker makes the Worker of the sink called name for a consumer of a source.
 func NewWorker(name string, sink Sink, t Table, source Source, registry Registry, log *slog.Logger, o Options) *Worker {
 	o.Recheck = orDefault(o.Recheck, 30*time.Second)
+	o.Answer = orDefault(o.Answer, 10*time.Second)
 	o.Drain = orDefault(o.Drain, 5*time.Second)
 	o.MinWait = orDefault(o.MinWait, 100*time.Millisecond)
 	o.MaxWait = orDefault(o.MaxWait, 30*time.Second)
@@ -123,22 +131,13 @@ func (w *Worker) pauses() *backoff.ExponentialBackOff {
 		backoff.WithInitialInterval(w.options.MinWait), backoff.WithMaxInterval(w.options.MaxWait), backoff.WithMaxElapsedTime(0))
 }
 
-// resync asks for a full epoch; the loop then finds it by itself.
-func (w *Worker) resync(ctx context.Context, cause error) error {
-	at, _ := w.Status()
-	q := registry.Resync{Consumer: w.table.Consumer, Sink: w.name, Reason: cause.Error(), Chain: at.Chain, After: at.Epoch, Time: time.Now()}
-	if err := w.registry.RequestResync(ctx, q); err != nil {
-		return fmt.Errorf("asking for a full epoch: %w", err)
-	}
-	return fmt.Errorf("a full epoch is asked for: %w", cause)
-}
-
 // step takes the target one epoch further, or returns when there is none for a while.
 func (w *Worker) step(ctx, hold context.Context) error {
 	from, err := w.sink.Position(ctx, w.table)
 	if err != nil {
 		return fmt.Errorf("reading the position: %w", err)
 	}
+	w.noteLoss(ctx, from)
 	if err := w.report(ctx, from); err != nil {
 		return err
 	}
@@ -151,25 +150,36 @@ func (w *Worker) step(ctx, hold context.Context) error {
 		}
 		return fmt.Errorf("after epoch %d: %w", from.Epoch, err)
 	}
-	if err := w.prepare(hold, to); err != nil {
-		return fmt.Errorf("epoch %d: %w", to.Number, err)
+	for {
+		if err = w.take(hold, from, to); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("epoch %d: %w", to.Number, err)
+		newer, ok := w.passOver(ctx, to, err)
+		if !ok {
+			return err
+		}
+		to = newer
 	}
-	if err := w.apply(hold, from, to); err != nil {
-		return fmt.Errorf("epoch %d: %w", to.Number, err)
-	}
-	return nil
 }
 
-// next waits for what continues from a position. A delta against another snapshot than the target holds means that the server lost what it had
-// acknowledged and that its numbers were given out again; then only a full epoch will do.
-func (w *Worker) next(ctx context.Context, from Position) (stream.Epoch, error) {
-	to, err := w.source.Next(ctx, w.table.Consumer, from.Chain, from.Epoch)
-	if err != nil || to.Full || to.Base == nil || *to.Base == from.Snapshot {
-		return to, err
+func (w *Worker) take(ctx context.Context, from Position, to stream.Epoch) error {
+	if err := w.prepare(ctx, to); err != nil {
+		return err
 	}
-	w.log.ErrorContext(ctx, "the next epoch is relative to a snapshot that the target does not hold", "epoch", to.Number,
-		"base", to.Base.CheckpointID, "held", from.Snapshot.CheckpointID)
-	return w.source.Next(ctx, w.table.Consumer, "", 0)
+	return w.apply(ctx, from, to)
+}
+
+// noteLoss tells once of a target that stood somewhere and now has no position.
+func (w *Worker) noteLoss(ctx context.Context, at Position) {
+	before, _ := w.Status()
+	switch {
+	case at.Chain != "":
+		w.lost = false
+	case !w.lost && (at.Revision > 0 || before.Chain != ""):
+		w.lost, w.prepared = true, nil
+		w.log.WarnContext(ctx, "the target has lost its rows or its position and needs a full epoch", "reason", cmp.Or(at.Lost, PositionGone), "epoch_before", before.Epoch)
+	}
 }
 
 // report publishes a position once. One that was lost is nobody's business but the next full epoch's.
@@ -192,7 +202,7 @@ func (w *Worker) prepare(ctx context.Context, to stream.Epoch) error {
 	if w.prepared != nil && slices.Equal(w.prepared, to.Columns) {
 		return nil
 	}
-	w.table.Columns = to.Columns
+	w.table.Columns, w.prepared = to.Columns, nil
 	if err := w.sink.Prepare(ctx, w.table); err != nil {
 		return err
 	}
@@ -202,7 +212,7 @@ func (w *Worker) prepare(ctx context.Context, to stream.Epoch) error {
 
 func (w *Worker) apply(ctx context.Context, from Position, to stream.Epoch) (err error) {
 	began := time.Now()
-	forward := skips(from, to)
+	forward := w.skips(from, to)
 	if forward {
 		to.Full, to.Counts = false, stream.Counts{}
 	}
@@ -214,6 +224,7 @@ func (w *Worker) apply(ctx context.Context, from Position, to stream.Epoch) (err
 		w.prepared = nil // the table may have changed under us
 		return err
 	}
+	w.held, w.wanted = to, nil
 	w.committed(ctx, Committed{
 		Consumer: w.table.Consumer, Sink: w.name, Epoch: to,
 		Took: time.Since(began), Lag: time.Since(to.Time), FastForward: forward,
@@ -221,9 +232,11 @@ func (w *Worker) apply(ctx context.Context, from Position, to stream.Epoch) (err
 	return nil
 }
 
-// skips tells whether a full epoch was made for another sink's sake: it repeats the snapshot that this target holds.
-func skips(from Position, to stream.Epoch) bool {
-	return to.Full && to.Resync && from.Chain == to.Chain && from.Epoch+1 == to.Number && from.Snapshot == to.Snapshot
+// skips tells whether a full epoch was made for another sink's sake: it repeats the snapshot that this target holds, in the columns that the Worker wrote
+// itself. After a start nobody knows which those were.
+func (w *Worker) skips(from Position, to stream.Epoch) bool {
+	return to.Full && to.Resync && from.Chain == to.Chain && from.Epoch+1 == to.Number && from.Snapshot == to.Snapshot &&
+		w.held.Chain == from.Chain && w.held.Number == from.Epoch && slices.Equal(w.held.Columns, to.Columns)
 }
 
 // fill applies and commits, or rolls back.

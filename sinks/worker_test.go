@@ -3,7 +3,7 @@ package sinks_test
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"iter"
 	"log/slog"
 	"slices"
@@ -26,7 +26,6 @@ type fakeSource struct {
 	err     error            // of the next call of Next
 	broken  map[uint64]error // of Changes
 	more    chan struct{}
-	newest  bool // gives the newest full epoch rather than the oldest
 }
 
 func newSource() *fakeSource {
@@ -37,6 +36,11 @@ func (s *fakeSource) publish(e stream.Epoch, changes ...stream.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.Consumer, e.Chain, e.Number = "accounts", "chain", uint64(len(s.epochs)+1)
+	if e.Full {
+		e.Start = e.Number
+	} else if e.Number > 1 {
+		e.Start = s.epochs[e.Number-2].Start
+	}
 	if e.Snapshot.Location == "" {
 		e.Snapshot = stream.SnapshotRef{CheckpointID: int64(e.Number)}
 	}
@@ -53,11 +57,7 @@ func (s *fakeSource) Next(ctx context.Context, _, chain string, after uint64) (s
 		s.mu.Lock()
 		err, more := s.err, s.more
 		s.err = nil
-		epochs := slices.Clone(s.epochs)
-		if s.newest {
-			slices.Reverse(epochs)
-		}
-		for _, e := range epochs {
+		for _, e := range slices.Backward(s.epochs) {
 			if err == nil && (e.Chain == chain && e.Number == after+1 || chain == "" && e.Full) {
 				s.mu.Unlock()
 				return e, nil
@@ -73,6 +73,15 @@ func (s *fakeSource) Next(ctx context.Context, _, chain string, after uint64) (s
 			return stream.Epoch{}, ctx.Err()
 		}
 	}
+}
+
+func (s *fakeSource) Head(context.Context, string) (stream.Epoch, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.epochs) == 0 {
+		return stream.Epoch{}, false, nil
+	}
+	return s.epochs[len(s.epochs)-1], true, nil
 }
 
 func (s *fakeSource) Changes(_ context.Context, e stream.Epoch) iter.Seq2[[]stream.Change, error] {
@@ -100,6 +109,8 @@ type fakeSink struct {
 	prepared int
 	begun    []stream.Epoch
 	fail     map[string][]error // by step: the errors of the next calls
+	misfit   string             // name of a column that does not fit
+	columns  []stream.Column    // prepared last
 }
 
 func newSink() *fakeSink { return &fakeSink{rows: map[string]bool{}, fail: map[string][]error{}} }
@@ -113,10 +124,14 @@ func (s *fakeSink) failure(step string) error {
 	return err
 }
 
-func (s *fakeSink) Prepare(context.Context, sinks.Table) error {
+func (s *fakeSink) Prepare(_ context.Context, t sinks.Table) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.prepared++
+	if s.misfit != "" && slices.ContainsFunc(t.Columns, func(c stream.Column) bool { return c.Name == s.misfit }) {
+		return sinks.Permanent(fmt.Errorf("column %q does not fit", s.misfit))
+	}
+	s.columns = t.Columns
 	return s.failure("prepare")
 }
 
@@ -126,7 +141,7 @@ func (s *fakeSink) Position(context.Context, sinks.Table) (sinks.Position, error
 	return s.at, s.failure("position")
 }
 
-func (s *fakeSink) Begin(_ context.Context, _ sinks.Table, from sinks.Position, to stream.Epoch) (sinks.Transaction, error) {
+func (s *fakeSink) Begin(_ context.Context, t sinks.Table, from sinks.Position, to stream.Epoch) (sinks.Transaction, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.failure("begin"); err != nil {
@@ -134,6 +149,9 @@ func (s *fakeSink) Begin(_ context.Context, _ sinks.Table, from sinks.Position, 
 	}
 	if from.Revision != s.at.Revision {
 		return nil, sinks.ErrFenced
+	}
+	if !slices.Equal(t.Columns, to.Columns) || !slices.Equal(s.columns, to.Columns) {
+		return nil, sinks.Permanent(fmt.Errorf("prepared for %v, begun with %v for %v", s.columns, t.Columns, to.Columns))
 	}
 	s.begun = append(s.begun, to)
 	x := &fakeTransaction{sink: s, to: to, rows: map[string]bool{}}
@@ -207,9 +225,13 @@ func (r *fakeRegistry) RequestResync(_ context.Context, q registry.Resync) error
 // run starts a Worker, lets f play, and gives what Run returned.
 func run(t *testing.T, source *fakeSource, sink *fakeSink, reg *fakeRegistry, f func(w *sinks.Worker)) error {
 	t.Helper()
+	return runWith(t, slog.New(slog.DiscardHandler), source, sink, reg, f)
+}
+
+func runWith(t *testing.T, log *slog.Logger, source *fakeSource, sink *fakeSink, reg *fakeRegistry, f func(w *sinks.Worker)) error {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	w := sinks.NewWorker("pg", sink, sinks.Table{Source: "bank", Consumer: "accounts"}, source, reg, log, sinks.Options{})
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
@@ -357,16 +379,26 @@ func TestWorkerFastForwards(t *testing.T) {
 		source, sink := newSource(), newSink()
 		at := stream.SnapshotRef{Job: "j", CheckpointID: 9, Location: "chk-9"}
 		source.publish(stream.Epoch{Full: true, Snapshot: at}, change("a"))
-		source.publish(stream.Epoch{Full: true, Resync: true, Snapshot: at}, change("x"))
-		source.publish(stream.Epoch{Full: true, Snapshot: at}, change("b"))
-		if err := run(t, source, sink, &fakeRegistry{}, func(w *sinks.Worker) { caughtUp(t, w, 2) }); err != nil {
+		wider := []stream.Column{{Name: "id", Type: "string", Key: true}, {Name: "new", Type: "string"}}
+		if err := run(t, source, sink, &fakeRegistry{}, func(w *sinks.Worker) {
+			caughtUp(t, w, 1)
+			source.publish(stream.Epoch{Full: true, Resync: true, Snapshot: at}, change("x"))
+			caughtUp(t, w, 2)
+			if sink.begun[1].Full || sink.begun[1].Number != 2 || sink.rows["x"] {
+				t.Errorf("second epoch: %+v, rows %v", sink.begun[1], sink.rows)
+			}
+			source.publish(stream.Epoch{Full: true, Snapshot: at}, change("b"))
+			caughtUp(t, w, 3)
+			source.publish(stream.Epoch{Full: true, Resync: true, Snapshot: at, Columns: wider}, change("c"))
+			caughtUp(t, w, 4)
+		}); err != nil {
 			t.Fatal(err)
 		}
-		if sink.begun[1].Full || sink.begun[1].Number != 2 || sink.rows["x"] {
-			t.Errorf("second epoch: %+v, rows %v", sink.begun[1], sink.rows)
+		if !sink.begun[2].Full {
+			t.Error("a full epoch that nobody asked for was passed over")
 		}
-		if len(sink.begun) > 2 && !sink.begun[2].Full {
-			t.Errorf("a full epoch that nobody asked for was passed over")
+		if !sink.begun[3].Full || !sink.rows["c"] {
+			t.Error("a full epoch with other columns was passed over")
 		}
 	})
 }
@@ -375,7 +407,6 @@ func TestWorkerFastForwards(t *testing.T) {
 func TestWorkerRefusesAForeignBase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, sink := newSource(), newSink()
-		source.newest = true
 		source.publish(stream.Epoch{Full: true}, change("a"))
 		err := run(t, source, sink, &fakeRegistry{}, func(w *sinks.Worker) {
 			caughtUp(t, w, 1)

@@ -116,13 +116,30 @@ func (s *Sink) Position(ctx context.Context, t sinks.Table) (sinks.Position, err
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
-		if err == nil && table && rows > 0 {
-			err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+s.name(t)+`)`).Scan(&table)
+		if err != nil {
+			return err
 		}
-		if !table {
-			p = sinks.Position{Revision: p.Revision}
+		lost, err := s.lost(ctx, tx, t, table, rows)
+		if err == nil && lost != "" {
+			p = sinks.Position{Revision: p.Revision, Lost: lost}
 		}
 		return err
 	})
 	return p, err
+}
+
+// lost says what became of the rows that the progress row tells of; "" when they are there.
+func (s *Sink) lost(ctx context.Context, tx pgx.Tx, t sinks.Table, table bool, rows int64) (string, error) {
+	if !table {
+		return sinks.TableDropped, nil
+	}
+	if rows <= 0 {
+		return "", nil
+	}
+	var filled bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+s.name(t)+`)`).Scan(&filled)
+	if err != nil || filled {
+		return "", err
+	}
+	return sinks.TableEmpty, nil
 }

@@ -71,21 +71,29 @@ func (s *Sink) Position(ctx context.Context, t sinks.Table) (sinks.Position, err
 		return sinks.Position{}, classify(err)
 	}
 	lost, err := s.lost(ctx, t, rows)
-	if err != nil || lost {
-		return sinks.Position{Revision: p.Revision}, err
+	if err != nil || lost != "" {
+		return sinks.Position{Revision: p.Revision, Lost: lost}, err
 	}
 	return p, nil
 }
 
-// lost tells whether a table that should have rows has none, or is gone.
-func (s *Sink) lost(ctx context.Context, t sinks.Table, rows int64) (bool, error) {
+// lost says what became of the rows that the progress row tells of; "" when they are there.
+func (s *Sink) lost(ctx context.Context, t sinks.Table, rows int64) (string, error) {
 	var there bool
 	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?)`, t.Consumer).Scan(&there)
-	if err != nil || !there || rows <= 0 {
-		return !there, classify(err)
+	switch {
+	case err != nil:
+		return "", classify(err)
+	case !there:
+		return sinks.TableDropped, nil
+	case rows <= 0:
+		return "", nil
 	}
 	err = s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+sqltable.Quote(t.Consumer)+")").Scan(&there)
-	return !there, classify(err)
+	if err != nil || there {
+		return "", classify(err)
+	}
+	return sinks.TableEmpty, nil
 }
 
 // classify marks what no retry can mend: the file itself is of no use.

@@ -32,5 +32,5 @@ func Check(t sinks.Table) error {
 
 // Remake says what to do about a table that Statebridge created for columns which no longer fit, such as a key of another name.
 func Remake(table string) error {
-	return fmt.Errorf("Statebridge created it for other columns: drop the table %s, or give the consumer another name; its rows come again with the next full epoch", table)
+	return fmt.Errorf("it was created by Statebridge for other columns: drop the table %s, or give the consumer another name; its rows come again with the next full epoch", table)
 }
