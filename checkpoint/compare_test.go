@@ -121,3 +121,30 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkCompare finds 21 changed rows among 6000 that lie in common files.
+func BenchmarkCompare(b *testing.B) {
+	large := oneChain(b, "9020")
+	base, next := large[0].table("value", state.KindValue, 0), large[1].table("value", state.KindValue, 0)
+	b.Run("lsm", func(b *testing.B) {
+		for b.Loop() {
+			s := next.Compare(base, AllKeyGroups(128), ByFile)[0]
+			d, _, err := s.Differences(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			for d.Next() {
+			}
+			if err := errors.Join(d.Err(), d.Close()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("rows of one side", func(b *testing.B) { // a merge walks both
+		for b.Loop() {
+			if n, err := next.Count(b.Context()); err != nil || n < 5999 {
+				b.Fatal(n, err)
+			}
+		}
+	})
+}
