@@ -22,7 +22,7 @@ type Table interface {
 
 // Options tune a diff; the zero value works.
 type Options struct {
-	TempDir string            // for sorting, when the max parallelism differs; "" is the system's
+	TempDir string            // for sorting, when the keys have other bytes on each side; "" is the system's
 	Memory  int               // bytes to sort in; 0 is the sorter's default
 	Method  checkpoint.Method // Auto takes whichever reads less; Merge never takes another
 	Explain func(Step)        // is told of each step once it is done; nil: nobody asks
@@ -34,7 +34,8 @@ type Options struct {
 //
 // Of tables whose files are known, those are not read that both have, where that costs less.
 //
-// Two tables of another max parallelism share no key group, so groups must then be the whole range of next.
+// Where the same row may have other bytes for a key on each side, since the max parallelism or the serializer of the keys changed, groups must be the whole range of
+// next, and the order is that of the keys' JSON.
 func Diff(ctx context.Context, base, next Table, groups checkpoint.KeyGroups, o Options) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		d := &diff{yield: yield, options: o}
@@ -54,11 +55,11 @@ type diff struct {
 }
 
 func (d *diff) run(ctx context.Context, base, next Table, groups checkpoint.KeyGroups) error {
-	if base != nil && base.MaxParallelism() != next.MaxParallelism() {
+	if why := otherKeys(base, next); why != "" {
 		if groups != checkpoint.AllKeyGroups(next.MaxParallelism()) {
-			return fmt.Errorf("max parallelism changed from %d to %d: only the whole table can be compared", base.MaxParallelism(), next.MaxParallelism())
+			return fmt.Errorf("%s: only the whole table can be compared", why)
 		}
-		return d.rekeyed(ctx, base, next)
+		return d.rekeyed(ctx, base, next, why)
 	}
 	before, known := base.(*checkpoint.Table)
 	after, both := next.(*checkpoint.Table)
@@ -66,6 +67,21 @@ func (d *diff) run(ctx context.Context, base, next Table, groups checkpoint.KeyG
 		return d.steps(ctx, before, after, groups)
 	}
 	return d.rows(ctx, base, next, groups)
+}
+
+// otherKeys says why the same row may have other bytes for a key on each side; "" if it can't.
+func otherKeys(base, next Table) string {
+	if base == nil {
+		return ""
+	}
+	if a, b := base.MaxParallelism(), next.MaxParallelism(); a != b {
+		return fmt.Sprintf("max parallelism changed from %d to %d", a, b)
+	}
+	before, known := base.(*checkpoint.Table)
+	if after, both := next.(*checkpoint.Table); known && both && !before.SameKeys(after) {
+		return "the serializer of the keys changed"
+	}
+	return ""
 }
 
 // rows reads all rows of both sides.

@@ -2,6 +2,7 @@ package differ
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -10,9 +11,9 @@ import (
 	"github.com/statebridge/statebridge/state"
 )
 
-// rekeyed compares tables of another max parallelism. A key then stands in another key group on each side, so both are
-// sorted anew by what follows the key group's prefix.
-func (d *diff) rekeyed(ctx context.Context, base, next Table) (err error) {
+// rekeyed compares tables in which one row may have different bytes for a key: another max parallelism puts it into another key
+// group, another serializer writes it otherwise. Both sides are sorted anew by what their keys mean.
+func (d *diff) rekeyed(ctx context.Context, base, next Table, why string) (err error) {
 	before, err := resort(ctx, base, d.options)
 	if err != nil {
 		return &BaseError{err}
@@ -23,36 +24,41 @@ func (d *diff) rekeyed(ctx context.Context, base, next Table) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, after.Close()) }()
-	d.explain(Step{Stretch: checkpoint.Stretch{Groups: checkpoint.AllKeyGroups(next.MaxParallelism()), Method: checkpoint.Rekey, Why: "another max parallelism"}})
+	d.explain(Step{Stretch: checkpoint.Stretch{Groups: checkpoint.AllKeyGroups(next.MaxParallelism()), Method: checkpoint.Rekey, Why: why}})
 	return d.merge(before, after)
 }
 
-// resorted is a cursor over entries whose keys have lost their prefix; the prefix and the number of the schema travel in front of the value.
+// resorted is a cursor over entries in the order of their identities. An entry travels behind its identity as
+//
+//	+--------------------+----------------------+-----+-------+
+//	| schema's number 2B | key length (uvarint) | key | value |
+//	+--------------------+----------------------+-----+-------+
 type resorted struct {
 	*spill.Cursor
-	width   int // of the prefix
-	schemas []*state.Schema
-	schema  *state.Schema
-	full    []byte // the key with its prefix
+	schemas    []*state.Schema
+	schema     *state.Schema
+	key, value []byte
 }
 
 func resort(ctx context.Context, t Table, o Options) (_ *resorted, err error) {
-	r := &resorted{width: 1}
-	if t.MaxParallelism() > 128 {
-		r.width = 2
-	}
 	in, err := t.Cursor(ctx, checkpoint.AllKeyGroups(t.MaxParallelism()))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
+	r := &resorted{}
 	sorter := &spill.Sorter{Dir: o.TempDir, Memory: o.Memory}
-	var value []byte
+	var row state.Row
+	var id, entry []byte
 	for in.Next() {
-		key := in.Key()
-		value = append(value[:0], byte(r.number(in.Schema())>>8), byte(r.number(in.Schema())))
-		value = append(append(value, key[:r.width]...), in.Value()...)
-		if err := sorter.Add(key[r.width:], value); err != nil {
+		if err := in.Schema().DecodeKey(&row, in.Key()); err != nil {
+			return nil, errors.Join(err, sorter.Close())
+		}
+		id = identity(id[:0], &row)
+		entry = binary.BigEndian.AppendUint16(entry[:0], r.number(in.Schema()))
+		entry = binary.AppendUvarint(entry, uint64(len(in.Key())))
+		entry = append(append(entry, in.Key()...), in.Value()...)
+		if err := sorter.Add(id, entry); err != nil {
 			return nil, errors.Join(err, sorter.Close())
 		}
 	}
@@ -63,32 +69,42 @@ func resort(ctx context.Context, t Table, o Options) (_ *resorted, err error) {
 	return r, err
 }
 
-func (r *resorted) number(s *state.Schema) int {
-	if i := slices.Index(r.schemas, s); i >= 0 {
-		return i
+// identity appends what a row is found by: canonical JSON has no NUL, which therefore parts the members. Of a timer the time is one of them.
+func identity(dst []byte, row *state.Row) []byte {
+	for _, member := range [...][]byte{row.Key, row.Namespace, row.MapKey, row.Value} {
+		dst = append(append(dst, member...), 0)
 	}
-	r.schemas = append(r.schemas, s)
-	return len(r.schemas) - 1
+	return dst
+}
+
+// number gives a schema's number; there are a handful, one a subtask.
+func (r *resorted) number(s *state.Schema) uint16 {
+	i := slices.Index(r.schemas, s)
+	if i < 0 {
+		i = len(r.schemas)
+		r.schemas = append(r.schemas, s)
+	}
+	return uint16(i)
 }
 
 func (r *resorted) Next() bool {
 	if !r.Cursor.Next() {
 		return false
 	}
-	v := r.Cursor.Value()
-	r.schema = r.schemas[int(v[0])<<8|int(v[1])]
+	entry := r.Cursor.Value()
+	r.schema = r.schemas[binary.BigEndian.Uint16(entry)]
+	n, width := binary.Uvarint(entry[2:])
+	entry = entry[2+width:]
+	r.key, r.value = entry[:n], entry[n:]
 	return true
 }
 
-// Key is without the prefix: what the two sides are compared by.
+// Key is the identity: what the two sides are compared by.
 func (r *resorted) Key() []byte { return r.Cursor.Key() }
 
 // FullKey is the key as the snapshot has it.
-func (r *resorted) FullKey() []byte {
-	r.full = append(append(r.full[:0], r.Cursor.Value()[2:2+r.width]...), r.Cursor.Key()...)
-	return r.full
-}
+func (r *resorted) FullKey() []byte { return r.key }
 
-func (r *resorted) Value() []byte { return r.Cursor.Value()[2+r.width:] }
+func (r *resorted) Value() []byte { return r.value }
 
 func (r *resorted) Schema() *state.Schema { return r.schema }
