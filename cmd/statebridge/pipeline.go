@@ -246,7 +246,7 @@ func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Durati
 			healthy = time.Now()
 		} else if patience > 0 && time.Since(healthy) > patience {
 			cancel()
-			<-done
+			_ = <-done // which says no more than that it was cancelled
 			return fmt.Errorf("consumer %s: not committed by all sinks after %s of trying: %w", p.config.Consumers[i].Name, patience, failing)
 		}
 		if _, err := p.feeds[i].Once(ctx); err != nil {
