@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+type settings struct {
+	dir      string // of the data and of what was built
+	flink    string // line: flink1 or flink2
+	binary   string // of statebridge; empty: built
+	keys     []int
+	changes  int // between the two snapshots; 0: one in a thousand
+	rounds   int
+	peerKeys int // above so many keys no peer runs
+	items    string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	switch err := run(ctx, flags()); {
+	case errors.Is(err, errMissed):
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
+}
+
+func flags() settings {
+	var s settings
+	flag.StringVar(&s.dir, "dir", filepath.Join(os.TempDir(), "statebridge-bench"), "`folder` of the data, which is made when absent and kept")
+	flag.StringVar(&s.flink, "flink", "flink2", "`line` of Flink: flink1 or flink2")
+	flag.StringVar(&s.binary, "statebridge", "", "the `binary` to measure (default: built from this module)")
+	flag.IntVar(&s.changes, "changes", 0, "changed keys between the two snapshots (default: one in a thousand)")
+	flag.IntVar(&s.rounds, "rounds", 5, "rounds of each contest")
+	flag.IntVar(&s.peerKeys, "peer-keys", 5_000_000, "the State Processor API is left out above so many keys")
+	flag.StringVar(&s.items, "items", "export,diff,scan", "what to measure")
+	s.keys = []int{1_000_000}
+	flag.Func("keys", "sizes of the state, as 1000000,5000000 (default 1000000)", func(v string) (err error) {
+		s.keys, err = parseSizes(v)
+		return err
+	})
+	flag.Parse()
+	return s
+}
+
+func parseSizes(list string) (sizes []int, err error) {
+	for s := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1000 {
+			return nil, fmt.Errorf("%q is no number of keys from 1000 up", s)
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
+}
+
+// run prints the machine first and each line of the table as soon as it is known.
+func run(ctx context.Context, s settings) error {
+	b, err := prepare(ctx, s)
+	if err != nil {
+		return err
+	}
+	fmt.Println(machine(ctx))
+	t := newTable(os.Stdout)
+	for _, step := range b.steps() {
+		if err := step(ctx, t); err != nil {
+			return err
+		}
+	}
+	return t.verdict()
+}
+
+// steps are what the settings ask for, in the order of the table.
+func (b *bench) steps() (steps []func(context.Context, *table) error) {
+	wants := func(item string) bool { return strings.Contains(b.items, item) }
+	for _, keys := range b.keys {
+		if wants("export") && keys <= b.peerKeys {
+			steps = append(steps, func(ctx context.Context, t *table) error { return b.export(ctx, t, keys) })
+		}
+		if wants("diff") {
+			steps = append(steps, func(ctx context.Context, t *table) error { return b.diff(ctx, t, keys) })
+		}
+	}
+	if wants("diff") {
+		steps = append(steps, b.growth)
+	}
+	if wants("scan") {
+		steps = append(steps, b.scan)
+	}
+	return steps
+}
