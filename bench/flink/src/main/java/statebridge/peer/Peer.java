@@ -13,7 +13,7 @@ import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 
 /**
  * What one writes with the State Processor API to read the state of the bulk job, in the form that costs it least: the reader function
- * does all the work, and no record travels from task to task.
+ * does all the work, and no row travels from task to task.
  */
 public final class Peer {
     private static final String USAGE = """
