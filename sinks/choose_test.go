@@ -133,13 +133,15 @@ func TestRefusedEpochIsPassedOver(t *testing.T) {
 				source, sink := newSource(), newSink()
 				refuse(sink)
 				source.publish(stream.Epoch{Full: true}, change("a"))
-				if err := run(t, source, sink, &fakeRegistry{}, func(w *sinks.Worker) { caughtUp(t, w, 1) }); err != nil {
-					t.Fatal(err)
-				}
-				source.publish(stream.Epoch{Full: true, Columns: wrong}, change("b"))
-				source.publish(stream.Epoch{Full: true}, change("c"))
-				source.publish(stream.Epoch{}, change("d"))
-				if err := run(t, source, sink, &fakeRegistry{}, func(w *sinks.Worker) { caughtUp(t, w, 4) }); err != nil {
+				if err := run(t, source, sink, &fakeRegistry{}, func(w *sinks.Worker) {
+					caughtUp(t, w, 1)
+					sink.mu.Lock() // holds the Worker up
+					source.publish(stream.Epoch{Full: true, Columns: wrong}, change("b"))
+					source.publish(stream.Epoch{Full: true}, change("c"))
+					source.publish(stream.Epoch{}, change("d"))
+					sink.mu.Unlock()
+					caughtUp(t, w, 4)
+				}); err != nil {
 					t.Fatal(err)
 				}
 				if len(sink.rows) != 2 || !sink.rows["c"] || !sink.rows["d"] {
