@@ -97,23 +97,20 @@ func (f *Feed) Run(ctx context.Context) error {
 	})
 }
 
-// Once publishes the newest complete snapshot, if it is not published yet, and gives the newest epoch. The error wraps fs.ErrNotExist when there is neither.
+// Once publishes what complete snapshots there are and gives the newest epoch, also beside an error. The error wraps fs.ErrNotExist when there is neither epoch nor snapshot.
 func (f *Feed) Once(ctx context.Context) (epoch stream.Epoch, err error) {
 	err = f.hold(ctx, func(ctx context.Context) error {
 		for {
-			epoch, err = f.step(ctx)
-			if err == nil {
+			if _, err = f.step(ctx); err == nil {
 				continue
 			}
+			var ok bool
+			epoch, ok = f.publisher.Last()
 			if !errors.Is(err, errNothing) {
 				return err
 			}
-			if err := f.stale(ctx); err != nil {
+			if err := f.stale(ctx); err != nil || ok {
 				return err
-			}
-			var ok bool
-			if epoch, ok = f.publisher.Last(); ok {
-				return nil
 			}
 			return fmt.Errorf("no complete snapshot of the job below %s: %w", f.watch.Checkpoints, fs.ErrNotExist)
 		}

@@ -33,6 +33,9 @@ type pipeline struct {
 	sinks   []sinks.Sink
 }
 
+// fullEpochWait is how long a sink without rows waits for the full epoch of the newest snapshot, which takes its time for a large state.
+const fullEpochWait = 5 * time.Minute
+
 // retryRefused is how long a worker rests whose target refuses an epoch. Other sinks go on meanwhile.
 const retryRefused = time.Minute
 
@@ -127,7 +130,7 @@ func mappings(columns config.Columns) []state.Mapping {
 func (p *pipeline) addSinks(ctx context.Context, c *config.Config, source *stream.Source, reg *registry.Registry) error {
 	p.workers = make([][]*sinks.Worker, len(c.Consumers))
 	for _, s := range c.Sinks {
-		target, err := openSink(ctx, s)
+		target, err := openSink(ctx, s, p.log)
 		if err != nil {
 			return fmt.Errorf("sink %s: %w", s.Name, err)
 		}
@@ -135,7 +138,7 @@ func (p *pipeline) addSinks(ctx context.Context, c *config.Config, source *strea
 		for i, consumer := range c.Consumers {
 			if slices.Contains(s.Consumers, consumer.Name) {
 				table := sinks.Table{Consumer: consumer.Name, Source: c.Source.Name}
-				p.workers[i] = append(p.workers[i], sinks.NewWorker(s.Name, target, table, source, reg, p.log, sinks.Options{}))
+				p.workers[i] = append(p.workers[i], sinks.NewWorker(s.Name, target, table, source, reg, p.log, sinks.Options{Answer: fullEpochWait}))
 			}
 		}
 	}
@@ -202,10 +205,7 @@ func (p *pipeline) once(ctx context.Context, patience time.Duration) error {
 	errs := make([]error, len(p.feeds))
 	var feeds errgroup.Group
 	for i := range p.feeds {
-		for _, w := range p.workers[i] {
-			workers.Go(func() error { return w.Run(ctx) })
-		}
-		feeds.Go(func() error { errs[i] = p.onceConsumer(ctx, i, patience); return nil })
+		feeds.Go(func() error { errs[i] = p.onceConsumer(ctx, i, patience, &workers); return nil })
 	}
 	_ = feeds.Wait()
 	for _, class := range p.hints.Unmet() {
@@ -220,11 +220,14 @@ func (p *pipeline) once(ctx context.Context, patience time.Duration) error {
 	return err
 }
 
-// onceConsumer goes on serving requests for a full epoch while the sinks catch up.
-func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Duration) error {
-	epoch, err := p.feeds[i].Once(ctx)
-	if err != nil {
-		return err
+// onceConsumer goes on serving requests for a full epoch while the sinks catch up. They do so with what could be published even if not all could.
+func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Duration, workers *errgroup.Group) error {
+	epoch, failed := p.feeds[i].Once(ctx)
+	if epoch.Number == 0 {
+		return failed
+	}
+	for _, w := range p.workers[i] { // not before: an epoch that a sink refuses may have been replaced just now
+		workers.Go(func() error { return w.Run(ctx) })
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -238,7 +241,7 @@ func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Durati
 	for {
 		select {
 		case err := <-done:
-			return err
+			return errors.Join(failed, err)
 		case <-time.After(500 * time.Millisecond):
 		}
 		failing := p.failing(i)
@@ -249,7 +252,7 @@ func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Durati
 			_ = <-done // which says no more than that it was cancelled
 			return fmt.Errorf("consumer %s: not committed by all sinks after %s of trying: %w", p.config.Consumers[i].Name, patience, failing)
 		}
-		if _, err := p.feeds[i].Once(ctx); err != nil {
+		if _, err := p.feeds[i].Once(ctx); err != nil && failed == nil {
 			cancel()
 			return errors.Join(err, <-done)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/statebridge/statebridge/config"
@@ -15,7 +16,7 @@ import (
 )
 
 // openSink opens the one target that the config names.
-func openSink(ctx context.Context, c config.Sink) (sinks.Sink, error) {
+func openSink(ctx context.Context, c config.Sink, log *slog.Logger) (sinks.Sink, error) {
 	switch {
 	case c.Postgres != nil:
 		return postgres.Open(ctx, string(c.Postgres.URL), postgres.Options{Schema: c.Postgres.Schema})
@@ -24,7 +25,7 @@ func openSink(ctx context.Context, c config.Sink) (sinks.Sink, error) {
 		if err != nil {
 			return nil, err
 		}
-		return redis.Open(ctx, string(c.Redis.URL), redis.Options{Key: c.Redis.Key, Encoding: redis.Encoding(c.Redis.Encoding), TLS: t})
+		return redis.Open(ctx, string(c.Redis.URL), redis.Options{Key: c.Redis.Key, Encoding: redis.Encoding(c.Redis.Encoding), TLS: t, Log: log.With("sink", c.Name)})
 	}
 	return sqlite.Open(ctx, c.SQLite.Path)
 }
