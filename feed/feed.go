@@ -81,7 +81,7 @@ var errNothing = errors.New("no new complete snapshot")
 func (f *Feed) Run(ctx context.Context) error {
 	return f.hold(ctx, func(ctx context.Context) error {
 		for ctx.Err() == nil {
-			_, err := f.step(ctx)
+			err := f.step(ctx)
 			switch {
 			case err == nil:
 				continue // look again at once: there may be a backlog
@@ -101,7 +101,7 @@ func (f *Feed) Run(ctx context.Context) error {
 func (f *Feed) Once(ctx context.Context) (epoch stream.Epoch, err error) {
 	err = f.hold(ctx, func(ctx context.Context) error {
 		for {
-			if _, err = f.step(ctx); err == nil {
+			if err = f.step(ctx); err == nil {
 				continue
 			}
 			var ok bool

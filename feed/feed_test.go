@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -269,6 +270,39 @@ func TestDamagedBaseGivesAFullEpoch(t *testing.T) {
 	}
 	m.follow(r, e)
 	r.same(m, 3)
+}
+
+// TestBaseThatBreaksInTheMiddle: its head can be read, its rows cannot; the same call still publishes a full epoch.
+func TestBaseThatBreaksInTheMiddle(t *testing.T) {
+	r, m := newRig(t, fixture.Heap, feed.Consumer{Name: "seen", Operator: "users-op", State: "seen"}), &mirror{}
+	r.arrive(1)
+	m.follow(r, r.once(r.feed()))
+	pinned, err := filepath.Glob(filepath.Join(r.data, "pins/files/*"))
+	if err != nil || len(pinned) == 0 {
+		t.Fatal(pinned, err)
+	}
+	for _, name := range pinned {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if binary.BigEndian.Uint32(b) == 0x4960672D { // the metadata stays as it is
+			continue
+		}
+		for i := len(b) / 2; i < len(b); i++ {
+			b[i] = 0xEE
+		}
+		if err := errors.Join(os.Remove(name), os.WriteFile(name, b, 0o600)); err != nil { // not the job's own file behind the link
+			t.Fatal(err)
+		}
+	}
+	r.arrive(2)
+	e := r.once(r.feed())
+	if !e.Full || e.Snapshot.CheckpointID != 2 {
+		t.Errorf("epoch of checkpoint %d, full: %t", e.Snapshot.CheckpointID, e.Full)
+	}
+	m.follow(r, e)
+	r.same(m, 2)
 }
 
 // TestUnreadableSnapshotPublishesNothing: the epoch stays where it was, and the next good snapshot goes on from there.

@@ -19,18 +19,18 @@ import (
 	"github.com/statebridge/statebridge/stream"
 )
 
-// step publishes one epoch: what a sink asked for, else the next snapshot.
-func (f *Feed) step(ctx context.Context) (stream.Epoch, error) {
+// step publishes one epoch: what a sink asked for, else the next snapshot. After nil it is to be called again.
+func (f *Feed) step(ctx context.Context) error {
 	if err := f.trim(ctx); err != nil {
-		return stream.Epoch{}, err
+		return err
 	}
 	request, resync, err := f.registry.Resync(ctx, f.consumer.Name)
 	if err != nil {
-		return stream.Epoch{}, err
+		return err
 	}
 	if !resync {
 		if err := f.awaitSinks(ctx); err != nil {
-			return stream.Epoch{}, err
+			return err
 		}
 	}
 	pin, err := f.take(ctx)
@@ -38,12 +38,12 @@ func (f *Feed) step(ctx context.Context) (stream.Epoch, error) {
 		pin, err = f.base, nil // nothing newer: the same snapshot once more, in full
 	}
 	if err != nil {
-		return stream.Epoch{}, err
+		return err
 	}
 	epoch, err := f.publish(ctx, pin, resync)
 	if err != nil {
 		if broken := new(differ.BaseError); errors.As(err, &broken) && f.base != nil && pin != f.base {
-			return stream.Epoch{}, errors.Join(f.dropBase(ctx, broken), pin.Release())
+			return errors.Join(f.dropBase(ctx, broken), pin.Release())
 		}
 		if pin != f.base {
 			if !errors.Is(err, fault.ErrTruncated) {
@@ -51,9 +51,9 @@ func (f *Feed) step(ctx context.Context) (stream.Epoch, error) {
 			}
 			err = errors.Join(err, pin.Release())
 		}
-		return stream.Epoch{}, err
+		return err
 	}
-	return epoch, f.advance(ctx, pin, epoch, request, resync)
+	return f.advance(ctx, pin, epoch, request, resync)
 }
 
 // reconfigured says whether the newest epoch was published under another config: its rows then have to be written anew even if the job has ended
@@ -102,12 +102,12 @@ func (f *Feed) take(ctx context.Context) (*checkpoint.Pin, error) {
 	return nil, errNothing
 }
 
-// dropBase gives up a base that can't be read any more. The next epoch is a full one, so this one is errNothing yet.
+// dropBase gives up a base that can't be read any more, so that the next step publishes a full epoch.
 func (f *Feed) dropBase(ctx context.Context, why error) error {
 	f.log.ErrorContext(ctx, "the last published snapshot can't be read any more, so the next epoch is a full one", "error", why)
 	base := f.base
 	f.base = nil
-	return errors.Join(errNothing, base.Release())
+	return base.Release()
 }
 
 // logOnce warns of a snapshot once; the same again is for debugging.

@@ -249,7 +249,9 @@ func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Durati
 			healthy = time.Now()
 		} else if patience > 0 && time.Since(healthy) > patience {
 			cancel()
-			_ = <-done // which says no more than that it was cancelled
+			if err := <-done; err == nil { // they made it after all
+				return failed
+			}
 			return fmt.Errorf("consumer %s: not committed by all sinks after %s of trying: %w", p.config.Consumers[i].Name, patience, failing)
 		}
 		if _, err := p.feeds[i].Once(ctx); err != nil && failed == nil {
