@@ -229,6 +229,7 @@ func (r *Reader) UTF() string {
 	s, ok := AppendModifiedUTF8(nil, b)
 	if !ok {
 		r.Fail("malformed modified UTF-8")
+		return ""
 	}
 	return string(s)
 }
