@@ -264,7 +264,7 @@ func printRows(out io.Writer, rows *sql.Rows) error {
 		columns = append(columns, render.Column{Name: n, Type: "json", Nullable: true})
 		targets[i] = &values[i]
 	}
-	w, err := render.New(render.Table, out, columns, renderOptions(out))
+	w, err := render.New(render.Table, out, columns, renderOptions())
 	if err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func (f *diffFlags) print(ctx context.Context, pairs []pair, format render.Forma
 	if f.summary {
 		columns = summaryColumns
 	}
-	w, err := render.New(format, out, columns, renderOptions(out))
+	w, err := render.New(format, out, columns, renderOptions())
 	if err != nil {
 		return err
 	}

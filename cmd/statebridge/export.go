@@ -126,7 +126,7 @@ func writeTables(ctx context.Context, tables []*checkpoint.Table, groups *checkp
 	if typed {
 		columns = typedColumns(tables[0])
 	}
-	w, err := render.New(format, out, columns, renderOptions(out))
+	w, err := render.New(format, out, columns, renderOptions())
 	if err != nil {
 		return err
 	}

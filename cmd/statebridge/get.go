@@ -87,7 +87,7 @@ func (f *getFlags) run(cmd *cobra.Command, location string) error {
 }
 
 func (f *getFlags) print(ctx context.Context, tables []*checkpoint.Table, given func(string) bool, format render.Format, out io.Writer) (found bool, err error) {
-	w, err := render.New(format, out, genericColumns, renderOptions(out))
+	w, err := render.New(format, out, genericColumns, renderOptions())
 	if err != nil {
 		return false, err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"io"
 	"os"
 	"strconv"
 
@@ -12,8 +11,8 @@ import (
 	"github.com/statebridge/statebridge/state"
 )
 
-// renderOptions says whether rows go to a terminal. Output is always buffered, so that the process's own stdout is meant, whatever w is.
-func renderOptions(io.Writer) render.Options {
+// renderOptions says whether rows go to a terminal. Output is always buffered, so that the process's own stdout is looked at.
+func renderOptions() render.Options {
 	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	return render.Options{Terminal: terminal(os.Stdout), Width: width}
 }
