@@ -278,19 +278,17 @@ func (f *Feed) writePartition(ctx context.Context, w *stream.Writer, base differ
 			return err
 		}
 		bufs[0] = change.Key
-		for j, side := range []*state.Row{c.Before, c.After} {
-			if side == nil {
-				continue
-			}
-			if bufs[j+1], err = project.AppendRow(bufs[j+1][:0], side); err != nil {
+		if c.Before != nil {
+			if change.Before, err = project.AppendRow(bufs[1][:0], c.Before); err != nil {
 				return err
 			}
-		}
-		if c.Before != nil {
-			change.Before = bufs[1]
+			bufs[1] = change.Before
 		}
 		if c.After != nil {
-			change.After = bufs[2]
+			if change.After, err = project.AppendRow(bufs[2][:0], c.After); err != nil {
+				return err
+			}
+			bufs[2] = change.After
 		}
 		if err := w.Append(ctx, change); err != nil {
 			return err
