@@ -55,7 +55,7 @@ func Open(ctx context.Context, location string, o Options) (*Snapshot, error) {
 		o.Store = storage.Local()
 	}
 	dir, file := split(location)
-	b, err := readWhole(ctx, o.Store, file, maxMetadata)
+	b, err := storage.ReadFile(ctx, o.Store, file, maxMetadata)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not a snapshot: %w%s", dir, err, hint(ctx, o.Store, dir))
 	}
@@ -92,15 +92,6 @@ func (s *Snapshot) name(names []RowNames) {
 			o.names[n.State] = n.Fields
 		}
 	}
-}
-
-func readWhole(ctx context.Context, store storage.Store, uri string, limit int64) ([]byte, error) {
-	f, err := store.Open(ctx, uri)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return storage.ReadAll(ctx, f, limit)
 }
 
 // hint names snapshots that lie below a directory which is none itself.

@@ -34,3 +34,36 @@ type Store interface {
 	// List gives the direct entries of a directory, in no set order.
 	List(ctx context.Context, uri string) ([]Info, error)
 }
+
+// Remote is a Store whose requests take long, however little they ask for, but of which many can be under way at once. A Store
+// that sends addresses on to others passes these on too.
+type Remote interface {
+	Store
+	// Latency is about how long a request for uri takes before its first byte comes; 0 if the file is near.
+	Latency(uri string) time.Duration
+	// OpenSized opens a file whose size is known without asking for it. That it is not there, or shorter, comes out when it is read.
+	OpenSized(ctx context.Context, uri string, size int64) (File, error)
+	// ReadFile reads a whole file of at most limit bytes, by one request if it is small.
+	ReadFile(ctx context.Context, uri string, limit int64) ([]byte, error)
+}
+
+// Latency is what a Remote store says of uri, and 0 of any other store.
+func Latency(s Store, uri string) time.Duration {
+	if r, ok := s.(Remote); ok {
+		return r.Latency(uri)
+	}
+	return 0
+}
+
+// ReadFile reads a whole file of at most limit bytes.
+func ReadFile(ctx context.Context, s Store, uri string, limit int64) ([]byte, error) {
+	if r, ok := s.(Remote); ok {
+		return r.ReadFile(ctx, uri, limit)
+	}
+	f, err := s.Open(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadAll(ctx, f, limit)
+}
