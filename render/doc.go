@@ -28,5 +28,5 @@
 // In a json column of CSV and of a table a string stands without its quotes, unless it would read as another JSON value then: the number 1 is 1,
 // the string is "1". So who reads the column takes a field as JSON, and as a string where it is none.
 //
-// The package knows no other room of the repository; only cmd knows it. It writes to the writer that it is given and opens nothing.
+// The package knows jsonscan; only cmd knows it. It writes to the writer that it is given and opens nothing.
 package render

@@ -8,6 +8,8 @@ import (
 	"io"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/statebridge/statebridge/jsonscan"
 )
 
 // Any bytes as a row: no panic, no third kind of error, and the scanner takes what encoding/json takes.
@@ -102,7 +104,7 @@ func FuzzText(f *testing.F) {
 			return
 		}
 		columns := []Column{{Name: "a", Type: "string"}, {Name: "b", Type: "string"}}
-		quoted := appendQuoted(nil, s)
+		quoted := jsonscan.AppendQuoted(nil, s)
 		row := `{"a":` + string(quoted) + `,"b":"x"}`
 		records, err := csv.NewReader(bytes.NewReader(render(t, CSV, columns, Options{}, []string{row}))).ReadAll()
 		if want := string(bytes.ReplaceAll([]byte(s), []byte("\r\n"), []byte("\n"))); err != nil || records[1][0] != want {

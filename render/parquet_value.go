@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/statebridge/statebridge/jsonscan"
+
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -38,7 +40,7 @@ func (c *values) convert(v []byte, k kind, u unit) (parquet.Value, error) {
 	case float32Kind, float64Kind:
 		return float(v, k)
 	case jsonKind:
-		if hasLoneSurrogate(v) { // JSON allows the escape, readers do not and then refuse the file
+		if jsonscan.HasLoneSurrogate(v) { // JSON allows the escape, readers do not and then refuse the file
 			return parquet.Value{}, errSurrogate
 		}
 		return c.keep(len(c.arena), append(c.arena, v...))
@@ -72,7 +74,7 @@ func (c *values) keep(start int, arena []byte) (parquet.Value, error) {
 
 func (c *values) string(v []byte) (parquet.Value, error) {
 	start := len(c.arena)
-	arena, exact := appendString(c.arena, v)
+	arena, exact := jsonscan.AppendText(c.arena, v)
 	if !exact {
 		return parquet.Value{}, errSurrogate
 	}
@@ -82,7 +84,7 @@ func (c *values) string(v []byte) (parquet.Value, error) {
 func (c *values) bytes(v []byte) (parquet.Value, error) {
 	start, encoded := len(c.arena), v[1:len(v)-1]
 	if bytes.IndexByte(encoded, '\\') >= 0 {
-		c.text, _ = appendString(c.text[:0], v)
+		c.text, _ = jsonscan.AppendText(c.text[:0], v)
 		encoded = c.text
 	}
 	arena, err := base64.StdEncoding.AppendDecode(c.arena, encoded)
@@ -129,7 +131,7 @@ func parseFloat(v []byte, width int) (float64, error) {
 	case `"-Infinity"`:
 		return math.Inf(-1), nil
 	}
-	if !isNumber(v) {
+	if !jsonscan.IsNumber(v) {
 		return 0, notA("number")
 	}
 	f, err := strconv.ParseFloat(string(v), width)

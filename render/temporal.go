@@ -155,3 +155,12 @@ func daysSince(year, month, day int64) int64 {
 	y := year - eras*era
 	return eras*daysPerEra + y*365 + y/4 - y/100 + (153*(month-3)+2)/5 + day - 1 - daysTo1970
 }
+
+// digits counts the leading decimal digits.
+func digits(b []byte) int {
+	n := 0
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	return n
+}

@@ -1,6 +1,6 @@
 // Package state reads what Flink's serializers wrote: serializer snapshots become a schema, a schema turns bytes into rows.
 //
-// It knows state/javaio and fault; checkpoint, differ and whatever lies above know it. It does no I/O.
+// It knows state/javaio, jsonscan and fault; checkpoint, differ and whatever lies above know it. It does no I/O.
 //
 // A snapshot stream opens with a proxy that names every state and its serializers, all numbers big-endian:
 //

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/statebridge/statebridge/fault"
+	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/state/javaio"
 )
 
@@ -87,7 +88,7 @@ func checkJSON(t *testing.T, texts ...[]byte) {
 		if !json.Valid(text) {
 			t.Fatalf("not JSON: %q", text)
 		}
-		if end, err := skipValue(text, 0); err != nil || end != len(text) {
+		if end, err := jsonscan.ValueEnd(text, 0); err != nil || end != len(text) {
 			t.Fatalf("the scanner ends at %d, %v: %s", end, err, text)
 		}
 	}

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/statebridge/statebridge/jsonscan"
 )
+
+var errJSON = errors.New("not JSON")
 
 // maxJSONDepth bounds how deep foreign JSON nests.
 const maxJSONDepth = 1000
@@ -57,7 +61,7 @@ func (c *canonicalizer) value(dst []byte) ([]byte, error) {
 func delimiter(b byte) bool { return b <= ' ' || b == ',' || b == '}' || b == ']' }
 
 func (c *canonicalizer) string(dst []byte) ([]byte, error) {
-	end, err := skipString(c.b, c.i)
+	end, err := jsonscan.StringEnd(c.b, c.i)
 	if err != nil {
 		return dst, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/state/javaio"
 )
 
@@ -131,6 +132,9 @@ func appendBool(dst []byte, b bool) []byte {
 }
 
 func appendNull(dst []byte) []byte { return append(dst, "null"...) }
+
+// isNull says whether a value is null or absent.
+func isNull(b []byte) bool { return b == nil || jsonscan.IsNull(b) }
 
 // appendRaw appends what stands for bytes that are not decoded.
 func appendRaw(dst, b []byte, class, why string) []byte {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/state/javaio"
 )
 
@@ -152,16 +153,16 @@ func windowKey(dst, json []byte) ([]byte, error) {
 
 // memberNamed gives the value of a member; nil where there is none.
 func memberNamed(json []byte, name string) ([]byte, error) {
-	m, quoted := membersOf(json), appendQuoted(nil, name)
+	m, quoted := jsonscan.MembersOf(json), appendQuoted(nil, name)
 	if len(json) == 0 || json[0] != '{' {
 		return nil, expect("an object", false)
 	}
-	for m.step() {
-		if string(m.name) == string(quoted) {
-			return m.value, nil
+	for m.Next() {
+		if string(m.Name) == string(quoted) {
+			return m.Value, nil
 		}
 	}
-	return nil, m.err
+	return nil, m.Err()
 }
 
 // unquote reads a JSON string as WTF-8.

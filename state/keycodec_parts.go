@@ -3,6 +3,8 @@ package state
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/statebridge/statebridge/jsonscan"
 )
 
 // Keys with parts. An object's hashCode is the user's own, and so is not known.
@@ -14,7 +16,7 @@ func appendPart(dst []byte, name string, c Codec, json []byte) ([]byte, error) {
 		return dst, fmt.Errorf("%s: a value of type %s cannot be looked up", name, c.Type())
 	}
 	if json == nil {
-		json = nullJSON
+		json = []byte("null")
 	}
 	dst, err := kc.AppendKey(dst, json)
 	if err != nil {
@@ -25,18 +27,18 @@ func appendPart(dst []byte, name string, c Codec, json []byte) ([]byte, error) {
 
 // elementsOf gives the elements of an array; n is how many are expected, or -1.
 func elementsOf(json []byte, n int) ([][]byte, error) {
-	m := membersOf(json)
+	m := jsonscan.MembersOf(json)
 	if len(json) == 0 || json[0] != '[' {
 		return nil, expect("an array", false)
 	}
 	var all [][]byte
-	for m.step() {
-		all = append(all, m.value)
+	for m.Next() {
+		all = append(all, m.Value)
 	}
-	if m.err == nil && n >= 0 && len(all) != n {
+	if m.Err() == nil && n >= 0 && len(all) != n {
 		return nil, fmt.Errorf("an array of %d is expected, not of %d", n, len(all))
 	}
-	return all, m.err
+	return all, m.Err()
 }
 
 // hashParts is 31 times the hash of what comes before plus that of the next part.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/state/javaio"
 )
 
@@ -91,12 +92,12 @@ func (c *namedRow) AppendJSON(dst []byte, r *javaio.Reader) []byte {
 	}
 	var few [32]span
 	spans := few[:0]
-	m := membersOf(dst[start:])
-	for m.step() {
-		end := start + m.at
-		spans = append(spans, span{end - len(m.value), end})
+	m := jsonscan.MembersOf(dst[start:])
+	for m.Next() {
+		end := start + m.End
+		spans = append(spans, span{end - len(m.Value), end})
 	}
-	if m.err != nil || len(spans) != len(c.fields) {
+	if m.Err() != nil || len(spans) != len(c.fields) {
 		r.Fail("a row of %d fields, not %d", len(spans), len(c.fields))
 		return dst
 	}

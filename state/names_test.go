@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/state/javaio"
 )
 
@@ -64,13 +65,13 @@ func sameRows(t *testing.T, plain, named *Schema, groups int, entries []fixtureL
 			t.Fatal(err)
 		}
 		fields, members := map[string]string{}, map[string]string{}
-		m := membersOf(a.Value)
-		for i := 0; m.step(); i++ {
-			fields[`"`+string(rune('z'-i))+`"`] = string(m.value)
+		m := jsonscan.MembersOf(a.Value)
+		for i := 0; m.Next(); i++ {
+			fields[`"`+string(rune('z'-i))+`"`] = string(m.Value)
 		}
 		last := ""
-		for m = membersOf(b.Value); m.step(); last = string(m.name) {
-			if members[string(m.name)] = string(m.value); string(m.name) < last {
+		for m = jsonscan.MembersOf(b.Value); m.Next(); last = string(m.Name) {
+			if members[string(m.Name)] = string(m.Value); string(m.Name) < last {
 				t.Errorf("members are not in order: %s", b.Value)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+
+	"github.com/statebridge/statebridge/jsonscan"
 )
 
 // Projection cuts rows into columns. It may be used by several goroutines.
@@ -182,8 +184,8 @@ func (b *branch) cut(parts [][]byte, v []byte) error {
 	if len(b.members) == 0 {
 		return nil
 	}
-	m, taken := membersOf(v), 0
-	for m.step() {
+	m, taken := jsonscan.MembersOf(v), 0
+	for m.Next() {
 		child := b.match(&m, &taken)
 		if child == nil {
 			if b.strict {
@@ -191,25 +193,25 @@ func (b *branch) cut(parts [][]byte, v []byte) error {
 			}
 			continue
 		}
-		if err := child.cut(parts, m.value); err != nil {
+		if err := child.cut(parts, m.Value); err != nil {
 			return err
 		}
 	}
-	if m.err != nil {
+	if m.Err() != nil {
 		return fmt.Errorf("the %s has no members: %.40s", b.path, v)
 	}
 	return nil
 }
 
 // match finds the branch of a member. Members mostly come in the order of the branches, so it looks at the next one first.
-func (b *branch) match(m *members, taken *int) *branch {
+func (b *branch) match(m *jsonscan.Members, taken *int) *branch {
 	for i := range b.members {
 		at := *taken + i
 		if at >= len(b.members) {
 			at -= len(b.members)
 		}
 		c := b.members[at]
-		if m.name == nil && c.index == m.next-1 || m.name != nil && bytes.Equal(c.quoted, m.name) {
+		if m.Name == nil && c.index == m.Index || m.Name != nil && bytes.Equal(c.quoted, m.Name) {
 			*taken = at + 1
 			if *taken == len(b.members) {
 				*taken = 0
@@ -221,14 +223,14 @@ func (b *branch) match(m *members, taken *int) *branch {
 }
 
 // unmatched says why a member has no column: most likely the value was not decoded.
-func (b *branch) unmatched(v []byte, m *members) error {
+func (b *branch) unmatched(v []byte, m *jsonscan.Members) error {
 	if bytes.HasPrefix(v, []byte(`{"$raw":`)) {
 		i := bytes.Index(v, []byte(`,"$type":`))
 		return fmt.Errorf("the %s is not decoded: %s", b.path, bytes.TrimSuffix(v[i+1:], []byte("}")))
 	}
-	name := string(m.name)
-	if m.name == nil {
-		name = strconv.Itoa(m.next - 1)
+	name := string(m.Name)
+	if m.Name == nil {
+		name = strconv.Itoa(m.Index)
 	}
 	return fmt.Errorf("the %s has a member %s that no column shows", b.path, name)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/row"
 	"github.com/statebridge/statebridge/sinks/sqltable"
@@ -30,8 +31,8 @@ type transaction struct {
 	deletes    int64
 
 	encoders []encoder
-	all      *row.Scanner
-	keys     *row.Scanner
+	all      *jsonscan.Columns
+	keys     *jsonscan.Columns
 	keyed    []int // where the key columns stand among all
 	values   [][]byte
 	copying  *copying

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/row"
 	"github.com/statebridge/statebridge/sinks/sqltable"
@@ -31,7 +32,7 @@ type transaction struct {
 	limit  int    // bytes of the longest value
 	seen   string // key of the set of keys of a full epoch; "" when no row can be left over
 
-	all, key *row.Scanner
+	all, key *jsonscan.Columns
 	keyed    []int // where the key columns stand among all
 	part     [][]byte
 	next     *batch

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/row"
 	"github.com/statebridge/statebridge/sinks/sqltable"
@@ -27,7 +28,7 @@ type transaction struct {
 type statement struct {
 	*sql.Stmt
 	columns []stream.Column
-	scanner *row.Scanner
+	scanner *jsonscan.Columns
 	args    []any
 	text    []byte
 }
