@@ -249,7 +249,7 @@ func (o *Operator) Table(ctx context.Context, name string) (*Table, error) {
 		have = append(have, t.Name)
 	}
 	if o.Finished {
-		return nil, fault.Unsupported(o.snapshot.Location, -1, "operator %s has finished and holds no state any more, which does not mean that its rows were deleted", o)
+		return nil, fault.Unsupported(o.snapshot.Location, -1, "operator %s: %s", o, o.FinishedNote())
 	}
 	return nil, &NotFoundError{What: "state", Name: name, In: "operator " + o.String(), Have: have}
 }

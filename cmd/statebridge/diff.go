@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +23,8 @@ type diffFlags struct {
 	output  string
 	summary bool
 	explain bool
+
+	gone map[string][]checkpoint.KeyGroups // by operator id: what is not compared, since either snapshot lacks it
 }
 
 func newDiff() *cobra.Command {
@@ -78,8 +82,33 @@ func (f *diffFlags) run(cmd *cobra.Command, baseAt, nextAt string) error {
 	if err != nil {
 		return err
 	}
+	f.gone = finished(base, next, pairs, cmd.ErrOrStderr())
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
 	return flushed(out, f.print(ctx, pairs, format, out, cmd.ErrOrStderr()))
+}
+
+// finished gives the key groups, by operator id, whose state went with subtasks that have finished in either snapshot, and tells of them. To compare those would
+// make a delete or an insert of every row.
+func finished(base, next *checkpoint.Snapshot, pairs []pair, stderr io.Writer) map[string][]checkpoint.KeyGroups {
+	stateful := map[string]bool{}
+	for _, p := range pairs {
+		stateful[p.table().Operator.ID] = true
+	}
+	gone := map[string][]checkpoint.KeyGroups{}
+	for i, snap := range []*checkpoint.Snapshot{base, next} {
+		for _, o := range snap.Operators() {
+			n := o.FinishedNote()
+			if n == "" || !stateful[o.ID] {
+				continue
+			}
+			fmt.Fprintf(stderr, "statebridge: %s, operator %s: %s; it is not compared\n", []string{"base", "next"}[i], o, n)
+			gone[o.ID] = append(gone[o.ID], o.FinishedGroups()...)
+		}
+	}
+	for _, groups := range gone {
+		slices.SortFunc(groups, func(a, b checkpoint.KeyGroups) int { return cmp.Compare(a.First, b.First) })
+	}
+	return gone
 }
 
 // pair is one state in two snapshots; nil where one lacks it.
@@ -141,14 +170,19 @@ func (f *diffFlags) print(ctx context.Context, pairs []pair, format render.Forma
 			fmt.Fprintf(stderr, "statebridge: state %q of operator %s is operator state, which has no keys and is not compared\n", p.table().Name, p.table().Operator)
 			continue
 		}
-		if p.base == nil || p.next == nil {
+		gone := f.gone[p.table().Operator.ID]
+		groups := checkpoint.AllKeyGroups(p.table().MaxParallelism()).Without(gone)
+		if len(groups) == 0 {
+			continue // which was told
+		}
+		if len(gone) == 0 && (p.base == nil || p.next == nil) {
 			side := "base"
 			if p.next == nil {
 				side = "next"
 			}
 			fmt.Fprintf(stderr, "statebridge: %s has no state %q of operator %s\n", side, p.table().Name, p.table().Operator)
 		}
-		counts, err := f.one(ctx, p, w, stderr)
+		counts, err := f.one(ctx, p, groups, w, stderr)
 		if err != nil {
 			return err
 		}
@@ -163,7 +197,7 @@ func (f *diffFlags) print(ctx context.Context, pairs []pair, format render.Forma
 	return w.Close()
 }
 
-func (f *diffFlags) one(ctx context.Context, p pair, w render.Writer, stderr io.Writer) (map[differ.Op]int, error) {
+func (f *diffFlags) one(ctx context.Context, p pair, groups []checkpoint.KeyGroups, w render.Writer, stderr io.Writer) (map[differ.Op]int, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
@@ -187,16 +221,18 @@ func (f *diffFlags) one(ctx context.Context, p pair, w render.Writer, stderr io.
 			fmt.Fprintf(stderr, "statebridge: state %q of operator %s: %s\n", t.Name, t.Operator, s)
 		}
 	}
-	for c, err := range differ.Diff(ctx, base, next, checkpoint.AllKeyGroups(next.MaxParallelism()), options) {
-		if err != nil {
-			return nil, fmt.Errorf("operator %s: %w", t.Operator, err)
-		}
-		counts[c.Op]++
-		if f.summary {
-			continue
-		}
-		if err := w.Write(l.change(c)); err != nil {
-			return nil, err
+	for _, g := range groups {
+		for c, err := range differ.Diff(ctx, base, next, g, options) {
+			if err != nil {
+				return nil, fmt.Errorf("operator %s: %w", t.Operator, err)
+			}
+			counts[c.Op]++
+			if f.summary {
+				continue
+			}
+			if err := w.Write(l.change(c)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return counts, nil

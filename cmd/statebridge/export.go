@@ -82,18 +82,26 @@ func (f *exportFlags) run(cmd *cobra.Command, location string) error {
 			return err
 		}
 	}
-	warn(snap, stderr)
+	if err := f.warn(snap, stderr); err != nil {
+		return err
+	}
 	out := bufio.NewWriterSize(stdout, 1<<16)
 	return flushed(out, writeTables(ctx, tables, groups, format, out))
 }
 
-// warn tells what the operators that were read have besides their tables.
-func warn(snap *checkpoint.Snapshot, stderr io.Writer) {
-	for _, o := range snap.Operators() {
-		for _, n := range o.Notes() {
+// warn tells what the operators that were read have besides their tables, and what of their state is not in the snapshot.
+func (s *selection) warn(snap *checkpoint.Snapshot, stderr io.Writer) error {
+	operators, err := s.operators(snap)
+	for _, o := range operators {
+		notes := o.Notes()
+		if n := o.FinishedNote(); n != "" {
+			notes = append(notes, n)
+		}
+		for _, n := range notes {
 			fmt.Fprintf(stderr, "statebridge: operator %s: %s\n", o, n)
 		}
 	}
+	return err
 }
 
 // within gives the keyed tables that have key groups of a range.

@@ -81,6 +81,12 @@ func (f *getFlags) run(cmd *cobra.Command, location string) error {
 		return err
 	}
 	if !found {
+		if err := f.warn(snap, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+		if len(tables) == 0 {
+			return fmt.Errorf("no state to look for the key %s in", f.key)
+		}
 		return fmt.Errorf("no row has the key %s in %s", f.key, strings.Join(names(tables), ", "))
 	}
 	return nil

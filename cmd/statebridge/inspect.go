@@ -270,21 +270,18 @@ func backend(o *checkpoint.Operator) string {
 
 // notes says what the operator has besides its states.
 func notes(o *checkpoint.Operator) (notes []string) {
-	channels, finished := 0, 0
+	channels, inFlight := 0, int64(0)
 	for _, s := range o.Subtasks {
-		channels += len(s.InputChannels) + len(s.OutputChannels)
-		if s.Finished {
-			finished++
+		for _, c := range slices.Concat(s.InputChannels, s.OutputChannels) {
+			channels++
+			inFlight += c.Size
 		}
 	}
-	if o.Finished {
-		notes = append(notes, "the operator has finished and holds no state")
-	}
-	if finished > 0 {
-		notes = append(notes, fmt.Sprintf("%d subtasks have finished", finished))
+	if n := o.FinishedNote(); n != "" {
+		notes = append(notes, n)
 	}
 	if channels > 0 {
-		notes = append(notes, fmt.Sprintf("in-flight records of %d channels, which are no state", channels))
+		notes = append(notes, fmt.Sprintf("in-flight records in %d channel handles, %s, which are no state", channels, bytesText(inFlight)))
 	}
 	return notes
 }

@@ -109,13 +109,9 @@ func (s *selection) rowNames() ([]checkpoint.RowNames, error) {
 
 // tables gives what is meant, in the order of the snapshot.
 func (s *selection) tables(ctx context.Context, snap *checkpoint.Snapshot) ([]*checkpoint.Table, error) {
-	operators := snap.Operators()
-	if s.operator != "" {
-		o, err := snap.Operator(s.operator)
-		if err != nil {
-			return nil, err
-		}
-		operators = []*checkpoint.Operator{o}
+	operators, err := s.operators(snap)
+	if err != nil {
+		return nil, err
 	}
 	var tables []*checkpoint.Table
 	var have []string
@@ -134,9 +130,25 @@ func (s *selection) tables(ctx context.Context, snap *checkpoint.Snapshot) ([]*c
 		}
 	}
 	if s.state != "" && len(tables) == 0 {
+		if len(operators) == 1 && operators[0].Finished {
+			_, err := operators[0].Table(ctx, s.state)
+			return nil, err // says so
+		}
 		return nil, &checkpoint.NotFoundError{What: "state", Name: s.state, In: snap.Location, Have: have}
 	}
 	return tables, nil
+}
+
+// operators gives those that are meant.
+func (s *selection) operators(snap *checkpoint.Snapshot) ([]*checkpoint.Operator, error) {
+	if s.operator == "" {
+		return snap.Operators(), nil
+	}
+	o, err := snap.Operator(s.operator)
+	if err != nil {
+		return nil, err
+	}
+	return []*checkpoint.Operator{o}, nil
 }
 
 // parseKeyGroups reads "3" or "0-63".

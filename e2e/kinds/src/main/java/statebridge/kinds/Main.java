@@ -1,0 +1,22 @@
+package statebridge.kinds;
+
+import java.nio.file.Path;
+
+/** Runs one scenario: java statebridge.kinds.Main SCENARIO BACKEND DIR. */
+public final class Main {
+    private Main() {}
+
+    public static void main(String[] args) throws Exception {
+        String what = args[0];
+        try (Run r = new Run(Path.of(args[2]), args[1])) {
+            switch (what) {
+                case "finished" -> Finished.run(r, false, false);
+                case "finished-unaligned" -> Finished.run(r, false, true);
+                case "finished-half" -> Finished.run(r, true, false);
+                default -> throw new IllegalArgumentException(what);
+            }
+            r.write(what);
+        }
+        System.exit(0);
+    }
+}
