@@ -31,6 +31,8 @@ type Options struct {
 	Keep       time.Duration // how long an epoch stays in the stream after every sink has applied it
 	Snapshot   checkpoint.Options
 	Holder     string // who publishes, for people
+	Guard      Guard
+	Answer     *Answer // nil: none was given
 }
 
 // Feed publishes one consumer.
@@ -50,6 +52,8 @@ type Feed struct {
 	checked    bool                 // that the newest epoch was published under this config
 	logged     string               // the snapshot that was warned of last, and of what
 	incomplete error                // of the newest snapshot that lacked a file
+	question   *registry.Question   // as it was when the step began; nil: nothing is asked
+	seen       checkpoint.Found     // the newest snapshot that was found to need an answer
 }
 
 type published struct {
@@ -86,6 +90,7 @@ func (f *Feed) Run(ctx context.Context) error {
 			case err == nil:
 				continue // look again at once: there may be a backlog
 			case errors.Is(err, errNothing):
+				f.options.Answer = nil
 			case passing(err):
 				f.log.ErrorContext(ctx, "snapshot passed over, waiting for the next", "error", err)
 			default:
@@ -108,6 +113,10 @@ func (f *Feed) Once(ctx context.Context) (epoch stream.Epoch, err error) {
 			epoch, ok = f.publisher.Last()
 			if !errors.Is(err, errNothing) {
 				return err
+			}
+			f.options.Answer = nil
+			if f.question != nil && f.question.Answer != registry.Keep {
+				return &HeldError{*f.question}
 			}
 			if err := f.stale(ctx); err != nil || ok {
 				return err
@@ -207,16 +216,22 @@ func same(f checkpoint.Found, r stream.SnapshotRef) bool {
 	return f.ID == r.CheckpointID && f.Location == r.Location && f.Job == r.Job
 }
 
-// next chooses the snapshot to publish: the first one after the base, or the newest when many wait. Checkpoint ids of
+// next chooses the snapshot to publish: the first one after the base, or the newest when many wait or a question is open. Checkpoint ids of
 // another job say nothing, and an id that went back means that the job was started anew.
 func (f *Feed) next(ctx context.Context) ([]checkpoint.Found, error) {
 	found, err := f.watch.Snapshots(ctx)
 	found = slices.DeleteFunc(found, func(s checkpoint.Found) bool { return time.Since(f.passed[s.Location]) < passedFor })
+	newest := checkpoint.Found{}
+	if len(found) > 0 {
+		newest = found[len(found)-1]
+	}
+	if f.waits() {
+		found = f.unseen(found)
+	}
 	if err != nil || len(found) == 0 {
 		return nil, cmp.Or(err, errNothing)
 	}
 	last, ok := f.publisher.Last()
-	newest := found[len(found)-1]
 	if !ok || newest.Job != last.Snapshot.Job || newest.ID < last.Snapshot.CheckpointID {
 		return newestFirst(found), nil
 	}
@@ -229,7 +244,7 @@ func (f *Feed) next(ctx context.Context) ([]checkpoint.Found, error) {
 	switch {
 	case len(waiting) == 0:
 		return nil, errNothing
-	case len(waiting) > maxBacklog:
+	case len(waiting) > maxBacklog || f.question != nil:
 		return newestFirst(waiting), nil
 	}
 	return waiting, nil

@@ -36,6 +36,8 @@ type rig struct {
 	source   *stream.Source
 	registry *registry.Registry
 	consumer feed.Consumer
+	guard    feed.Guard
+	answer   *feed.Answer
 }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -67,18 +69,22 @@ func (r *rig) feed() *feed.Feed {
 		r.t.Fatal(err)
 	}
 	watch := &feed.Watch{Store: storage.Local(), Checkpoints: filepath.Dir(r.job), Poll: time.Millisecond, Log: quiet}
-	return feed.New(r.consumer, feed.Options{Partitions: 3, Keep: time.Hour}, watch, pins, r.source, r.registry, quiet)
+	return feed.New(r.consumer, feed.Options{Partitions: 3, Keep: time.Hour, Guard: r.guard, Answer: r.answer}, watch, pins, r.source, r.registry, quiet)
 }
 
 // arrive brings checkpoint n, with every file that it may need.
-func (r *rig) arrive(n int) {
+func (r *rig) arrive(n int) { r.t.Helper(); r.arriveAs(n, n) }
+
+// arriveAs brings checkpoint n under another number.
+func (r *rig) arriveAs(n, number int) {
 	r.t.Helper()
-	for _, name := range []string{"shared", "taskowned", fmt.Sprintf("chk-%d", n)} {
-		from := filepath.Join(r.all, name)
+	own := fmt.Sprintf("chk-%d", n)
+	for from, to := range map[string]string{"shared": "shared", "taskowned": "taskowned", own: fmt.Sprintf("chk-%d", number)} {
+		from := filepath.Join(r.all, from)
 		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := copyDir(filepath.Join(r.job, name), from); err != nil {
+		if err := copyDir(filepath.Join(r.job, to), from); err != nil {
 			r.t.Fatal(err)
 		}
 	}

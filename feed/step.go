@@ -24,6 +24,9 @@ func (f *Feed) step(ctx context.Context) error {
 	if err := f.trim(ctx); err != nil {
 		return err
 	}
+	if err := f.readQuestion(ctx); err != nil {
+		return err
+	}
 	request, resync, err := f.registry.Resync(ctx, f.consumer.Name)
 	if err != nil {
 		return err
@@ -33,14 +36,18 @@ func (f *Feed) step(ctx context.Context) error {
 			return err
 		}
 	}
-	pin, err := f.take(ctx)
-	if errors.Is(err, errNothing) && f.base != nil && (resync || f.reconfigured(ctx)) {
-		pin, err = f.base, nil // nothing newer: the same snapshot once more, in full
-	}
+	pin, err := f.pick(ctx, resync)
 	if err != nil {
 		return err
 	}
 	epoch, err := f.publish(ctx, pin, resync)
+	if held := new(HeldError); errors.As(err, &held) {
+		err = f.ask(ctx, pin.Found, held.Question)
+		if pin != f.base {
+			err = errors.Join(err, pin.Release())
+		}
+		return err
+	}
 	if err != nil {
 		if broken := new(differ.BaseError); errors.As(err, &broken) && f.base != nil && pin != f.base {
 			return errors.Join(f.dropBase(ctx, broken), pin.Release())
@@ -54,6 +61,22 @@ func (f *Feed) step(ctx context.Context) error {
 		return err
 	}
 	return f.advance(ctx, pin, epoch, request, resync)
+}
+
+// pick pins the next snapshot. When there is none, or none that needs no answer, it gives the one published last for a sink that asked, a config that
+// changed, or an answer that is about it: it is published once more, in full.
+func (f *Feed) pick(ctx context.Context, resync bool) (*checkpoint.Pin, error) {
+	if f.base == nil || f.waits() && f.asked(f.base.Found) {
+		return f.take(ctx)
+	}
+	if resync && f.waits() {
+		return f.base, nil
+	}
+	pin, err := f.take(ctx)
+	if errors.Is(err, errNothing) && (resync || f.reconfigured(ctx) || f.question != nil && !f.waits() && f.asked(f.base.Found)) {
+		return f.base, nil
+	}
+	return pin, err
 }
 
 // reconfigured says whether the newest epoch was published under another config: its rows then have to be written anew even if the job has ended
@@ -71,7 +94,7 @@ func (f *Feed) reconfigured(ctx context.Context) bool {
 	defer snap.Close()
 	t, err := snap.Table(ctx, f.consumer.Operator, f.consumer.State)
 	if err != nil {
-		return true
+		return !f.mirrored(last.Operator, last.State)
 	}
 	columns, err := f.columns(t.Schema())
 	return err != nil || t.Operator.String() != last.Operator || t.Name != last.State || !slices.Equal(streamColumns(columns), last.Columns)
@@ -124,6 +147,9 @@ func (f *Feed) logOnce(ctx context.Context, text string, found checkpoint.Found,
 func (f *Feed) advance(ctx context.Context, pin *checkpoint.Pin, e stream.Epoch, request registry.Resync, resync bool) error {
 	f.log.InfoContext(ctx, "epoch published", "epoch", e.Number, "full", e.Full, "checkpoint_id", e.Snapshot.CheckpointID,
 		"read", e.Counts.R, "created", e.Counts.C, "updated", e.Counts.U, "deleted", e.Counts.D)
+	if err := f.settle(ctx, pin); err != nil {
+		return err
+	}
 	old := f.base
 	f.base, f.incomplete = pin, nil
 	f.published = append(f.published, published{e.Number, e.Time})
@@ -146,21 +172,26 @@ func (f *Feed) publish(ctx context.Context, pin *checkpoint.Pin, resync bool) (s
 			s.Close()
 		}
 	}()
-	table := func(pin *checkpoint.Pin) (*checkpoint.Table, error) {
+	open := func(pin *checkpoint.Pin) (view, error) {
 		snap, err := pin.Open(ctx, f.options.Snapshot)
 		if err != nil {
-			return nil, err
+			return view{}, err
 		}
 		opened = append(opened, snap)
-		t, err := snap.Table(ctx, f.consumer.Operator, f.consumer.State)
-		if err == nil && t.Finished() {
-			err = fault.Unsupported(pin.Location, -1, "subtasks of operator %s have finished and their rows are no longer in the snapshot, which does not mean that they were deleted", t.Operator)
-		}
-		return t, err
+		return f.find(ctx, snap)
 	}
-	next, err := table(pin)
+	next, err := open(pin)
 	if err != nil {
 		return stream.Epoch{}, err
+	}
+	held := new(HeldError)
+	err = f.doubt(next, func() (view, error) { return open(f.base) })
+	accepted := errors.As(err, &held) && f.accepted(held.Kind)
+	if err != nil && !accepted {
+		return stream.Epoch{}, err
+	}
+	if next.Table == nil {
+		return f.publishNone(ctx, pin, resync)
 	}
 	columns, err := f.columns(next.Schema())
 	if err != nil {
@@ -170,23 +201,63 @@ func (f *Feed) publish(ctx context.Context, pin *checkpoint.Pin, resync bool) (s
 		Full: resync, Resync: resync, Snapshot: ref(pin.Found), Columns: streamColumns(columns), Partitions: min(f.options.Partitions, next.MaxParallelism()),
 		Operator: next.Operator.String(), State: next.Name,
 	}
-	base := f.baseTable(ctx, table, next, &e)
+	base := f.baseTable(ctx, open, next.Table, &e)
+	return f.publishRows(ctx, e, rows{base, next.Table, columns, f.tally(e.Full, accepted || f.accepted(registry.ManyDeletes))})
+}
+
+// publishNone writes an epoch that holds no row, for a table that is no longer there.
+func (f *Feed) publishNone(ctx context.Context, pin *checkpoint.Pin, resync bool) (stream.Epoch, error) {
+	last, _ := f.publisher.Last()
+	w, err := f.publisher.Begin(ctx, stream.Epoch{
+		Full: true, Resync: resync, Snapshot: ref(pin.Found), Columns: last.Columns, Partitions: last.Partitions, Operator: f.consumer.Operator, State: f.consumer.State,
+	})
+	if err != nil {
+		return stream.Epoch{}, err
+	}
+	defer w.Abort()
+	return w.Commit(ctx)
+}
+
+// rows is what the rows of an epoch come from.
+type rows struct {
+	base    differ.Table // nil: every row of next
+	next    *checkpoint.Table
+	columns []state.Column
+	tally   *tally
+}
+
+// publishRows writes an epoch unless it takes away too many rows. While the consumer is held for that, the rows are counted before anything is written: there may be a
+// new snapshot every second, each to be refused again.
+func (f *Feed) publishRows(ctx context.Context, e stream.Epoch, r rows) (stream.Epoch, error) {
+	if f.waits() {
+		r.tally.closed.Store(true)
+		if err := f.write(ctx, nil, r, e.Partitions); err != nil {
+			return stream.Epoch{}, err
+		}
+		if err := r.tally.verdict(); err != nil {
+			return stream.Epoch{}, err
+		}
+		r.tally = f.tally(e.Full, false)
+	}
 	w, err := f.publisher.Begin(ctx, e)
 	if err != nil {
 		return stream.Epoch{}, err
 	}
 	defer w.Abort()
-	if err := f.write(ctx, w, base, next, e.Partitions, columns); err != nil {
+	if err := f.write(ctx, w, r, e.Partitions); err != nil {
+		return stream.Epoch{}, err
+	}
+	if err := r.tally.verdict(); err != nil {
 		return stream.Epoch{}, err
 	}
 	return w.Commit(ctx)
 }
 
-// opener opens the consumer's table in a pinned snapshot. A state that is missing is an error and never a table without rows.
-type opener func(*checkpoint.Pin) (*checkpoint.Table, error)
+// opener opens the consumer's table in a pinned snapshot.
+type opener func(*checkpoint.Pin) (view, error)
 
 // baseTable gives what the epoch is relative to and notes it in e; nil, and a full epoch, when there is nothing to be relative to.
-func (f *Feed) baseTable(ctx context.Context, table opener, next *checkpoint.Table, e *stream.Epoch) differ.Table {
+func (f *Feed) baseTable(ctx context.Context, open opener, next *checkpoint.Table, e *stream.Epoch) differ.Table {
 	last, ok := f.publisher.Last()
 	if !ok || f.base == nil {
 		e.Full = true
@@ -194,11 +265,15 @@ func (f *Feed) baseTable(ctx context.Context, table opener, next *checkpoint.Tab
 	if e.Full {
 		return nil
 	}
-	base, err := table(f.base)
+	base, err := open(f.base)
 	reason := ""
 	switch {
 	case err != nil:
 		reason = err.Error()
+	case base.missing != nil:
+		reason = base.missing.Error()
+	case last.Rows == nil:
+		reason = "the last epoch does not say how many rows it left, which tells how many a step may delete"
 	case base.MaxParallelism() != next.MaxParallelism():
 		reason = fmt.Sprintf("max parallelism changed from %d to %d", base.MaxParallelism(), next.MaxParallelism())
 	case !base.SameKeys(next):
@@ -210,7 +285,7 @@ func (f *Feed) baseTable(ctx context.Context, table opener, next *checkpoint.Tab
 	default:
 		r := ref(f.base.Found)
 		e.Base = &r
-		return base
+		return base.Table
 	}
 	f.log.WarnContext(ctx, "no diff against the last published snapshot, so this epoch is a full one", "reason", reason)
 	e.Full = true
@@ -254,24 +329,27 @@ func ref(f checkpoint.Found) stream.SnapshotRef {
 // writersAtOnce bounds the partitions that are diffed side by side.
 const writersAtOnce = 4
 
-// write publishes the changes of all partitions, each in order.
-func (f *Feed) write(ctx context.Context, w *stream.Writer, base differ.Table, next *checkpoint.Table, partitions int, columns []state.Column) error {
+// write publishes the changes of all partitions, each in order, for as long as the tally is open.
+func (f *Feed) write(ctx context.Context, w *stream.Writer, r rows, partitions int) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(writersAtOnce)
 	for i := range partitions {
-		g.Go(func() error { return f.writePartition(ctx, w, base, next, i, partitions, columns) })
+		g.Go(func() error { return f.writePartition(ctx, w, r, i, partitions) })
 	}
 	return g.Wait()
 }
 
-func (f *Feed) writePartition(ctx context.Context, w *stream.Writer, base differ.Table, next *checkpoint.Table, i, n int, columns []state.Column) error {
-	groups := checkpoint.Partition(i, n, next.MaxParallelism())
-	project := state.NewProjection(columns)
+func (f *Feed) writePartition(ctx context.Context, w *stream.Writer, r rows, i, n int) error {
+	groups := checkpoint.Partition(i, n, r.next.MaxParallelism())
+	project := state.NewProjection(r.columns)
 	options := differ.Options{TempDir: f.options.Snapshot.TempDir, Memory: f.options.Snapshot.Memory}
 	var bufs [3][]byte
-	for c, err := range differ.Diff(ctx, base, next, groups, options) {
+	for c, err := range differ.Diff(ctx, r.base, r.next, groups, options) {
 		if err != nil {
 			return err
+		}
+		if !r.tally.pass(c.Op) {
+			continue
 		}
 		change := stream.Change{Op: byte(c.Op), Partition: i}
 		if change.Key, err = project.AppendKey(bufs[0][:0], c.Row()); err != nil {

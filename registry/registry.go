@@ -35,6 +35,7 @@ const (
 	kindPosition = "position"
 	kindResync   = "resync"
 	kindLease    = "lease"
+	kindQuestion = "question"
 )
 
 func key(kind string, names ...string) string {
@@ -108,6 +109,7 @@ type Consumer struct {
 
 	Positions []Position `json:"-"` // by sink
 	Resync    *Resync    `json:"-"` // pending
+	Question  *Question  `json:"-"` // that its publisher waits, or waited, to have answered
 	Holder    string     `json:"-"` // of the publisher's lease; empty when none
 }
 
@@ -130,7 +132,7 @@ func (r *Registry) Remove(ctx context.Context, consumer string) error {
 			return err
 		}
 	}
-	for _, kind := range []string{kindResync, kindConsumer} {
+	for _, kind := range []string{kindResync, kindQuestion, kindConsumer} {
 		if err := r.kv.Purge(ctx, key(kind, consumer)); err != nil {
 			return fmt.Errorf("registry, consumer %s: %w", consumer, err)
 		}
@@ -155,6 +157,13 @@ func (r *Registry) Consumers(ctx context.Context) ([]Consumer, error) {
 		}
 		if pending {
 			c.Resync = &q
+		}
+		asked, asking, err := r.Question(ctx, c.Name)
+		if err != nil {
+			return nil, err
+		}
+		if asking {
+			c.Question = &asked
 		}
 		h, _, err := get[held](ctx, r, key(kindLease, c.Name))
 		if err != nil {

@@ -77,12 +77,26 @@ type Epoch struct {
 	FirstSeq   uint64    `json:"first_seq"`            // stream sequence of the first begin line
 	LastSeq    uint64    `json:"last_seq"`             // stream sequence of the deciding commit line: every change lies between
 	Counts     Counts    `json:"counts"`
-	Shares     []Counts  `json:"shares"` // Counts of each partition
+	Shares     []Counts  `json:"shares"`         // Counts of each partition
+	Rows       *uint64   `json:"rows,omitempty"` // that whoever has applied it holds; nil where the epochs before it do not say
 	Time       time.Time `json:"time"`
 }
 
 // String gives "accounts/7", for logs and errors.
 func (e Epoch) String() string { return fmt.Sprintf("%s/%d", e.Consumer, e.Number) }
+
+// rowsAfter is what the counts make of the rows of the epoch before; nil when these are not known.
+func (e Epoch) rowsAfter(before *uint64) *uint64 {
+	if e.Full {
+		n := e.Counts.R + e.Counts.C
+		return &n
+	}
+	if before == nil || *before+e.Counts.C < e.Counts.D {
+		return nil
+	}
+	n := *before + e.Counts.C - e.Counts.D
+	return &n
+}
 
 func (e Epoch) kind() string {
 	if e.Full {

@@ -96,7 +96,7 @@ func (p *Publisher) next(e Epoch) (Epoch, error) {
 	case !reflect.DeepEqual(*e.Base, p.last.Snapshot):
 		return e, fmt.Errorf("epoch %s: its base %s is not what was last published, %s", e, e.Base.Location, p.last.Snapshot.Location)
 	}
-	e.Counts, e.Shares = Counts{}, make([]Counts, e.Partitions)
+	e.Counts, e.Shares, e.Rows = Counts{}, make([]Counts, e.Partitions), p.last.Rows
 	return e, nil
 }
 

@@ -277,7 +277,7 @@ func (w *Writer) decide(ctx context.Context) error {
 		e.Shares[i] = w.lanes[i].counts
 		e.Counts.merge(e.Shares[i])
 	}
-	e.Time = time.Now().UTC()
+	e.Rows, e.Time = e.rowsAfter(e.Rows), time.Now().UTC()
 	line, err := e.commit(controlLane)
 	if err != nil {
 		return err
