@@ -40,6 +40,9 @@ type Source struct {
 	Name       string `yaml:"name" doc:"Name of the source on the wire and in logs." required:"true"`
 	Flink      Flink  `yaml:"flink" doc:"A Flink job." required:"true"`
 	Partitions int    `yaml:"partitions" default:"4" min:"1" max:"1024" doc:"Ranges of key groups that are published side by side; order is kept inside each."`
+
+	MaxDeletePercent int `yaml:"max_delete_percent" default:"50" min:"1" max:"100" doc:"A step that deletes a larger share of a consumer's rows waits until somebody accepts it. 100: none does."`
+	MaxDeleteRows    int `yaml:"max_delete_rows" default:"10" min:"0" max:"1000000000" doc:"So many rows may be deleted in one step whatever their share."`
 }
 
 // Flink says where a job leaves its snapshots.
@@ -59,6 +62,8 @@ type Consumer struct {
 	State        string   `yaml:"state" doc:"Name of the state, as the job registered it." required:"true"`
 	ValueColumns []string `yaml:"value_columns" doc:"Names of the fields of the SQL row that the state holds, all of them in order: of its value, or of its map key when the value is no row. Absent: f0, f1, …"`
 	Columns      Columns  `yaml:"columns" doc:"Columns in order: name to path (key, key.f0, namespace.start, map_key, value, value.name, ttl_ts). Absent: taken from the state's schema."`
+
+	MaxDeletePercent int `yaml:"max_delete_percent" min:"0" max:"100" doc:"source.max_delete_percent for this consumer; absent or 0: as there."`
 }
 
 // Columns keeps the order of the file.

@@ -5,7 +5,7 @@
 //
 // The base of a diff is the snapshot of the newest epoch in the stream, kept readable by a pin, so that a snapshot which the job
 // deleted, or which was passed over, costs a coarser history and never a change. Without that base the next epoch is a full
-// one. A snapshot that can't be read in full publishes nothing.
+// one. A snapshot that can't be read in full publishes nothing, and one in which most rows are missing waits for an answer.
 //
 // It knows differ, checkpoint, stream and registry; cmd/statebridge knows it. It writes to the stream and the pins only.
 package feed

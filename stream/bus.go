@@ -21,6 +21,7 @@ type Bus struct {
 	opts   Options
 	log    *slog.Logger
 	own    *embedded // nil with a server elsewhere
+	guest  bool      // of the embedded server of another process
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	window *semaphore.Weighted // bytes in flight, of all writers
@@ -32,7 +33,7 @@ const (
 	apiTimeout = 10 * time.Second // of one request without a deadline of its own
 )
 
-// Connect connects to the server at o.URL, or starts the embedded one on o.Dir. A directory that another process holds gives ErrInUse.
+// Connect connects to the server at o.URL, or starts the embedded one on o.Dir. A directory that another process holds gives ErrInUse, or with o.Join its server.
 func Connect(ctx context.Context, o Options, log *slog.Logger) (*Bus, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -40,7 +41,9 @@ func Connect(ctx context.Context, o Options, log *slog.Logger) (*Bus, error) {
 	}
 	b := &Bus{opts: o, log: log, window: semaphore.NewWeighted(int64(o.Window)), closed: make(chan struct{})}
 	if o.URL == "" {
-		if b.own, err = startEmbedded(ctx, o, log); err != nil {
+		b.own, err = startEmbedded(ctx, o, log)
+		b.guest = o.Join && errors.Is(err, ErrInUse)
+		if err != nil && !b.guest {
 			return nil, err
 		}
 	}
@@ -57,8 +60,11 @@ func (b *Bus) dial(ctx context.Context) error {
 		return err
 	}
 	where := b.opts.URL
-	if b.own != nil {
+	switch {
+	case b.own != nil:
 		opts = append(opts, nats.InProcessServer(b.own.server))
+	case b.guest:
+		opts = append(opts, nats.SetCustomDialer(knocker{b.opts.Dir}), nats.NoReconnect())
 	}
 	if b.conn, err = nats.Connect(where, opts...); err != nil {
 		return fmt.Errorf("nats %s: %w", redact(where), withoutURL(err))

@@ -24,6 +24,7 @@ type embedded struct {
 	dir    string
 	lock   *os.File
 	id     string // generation of the store
+	door   *door  // nil: it could not be opened
 }
 
 const storeDir = "nats"
@@ -55,6 +56,10 @@ func startEmbedded(ctx context.Context, o Options, log *slog.Logger) (_ *embedde
 	e.server.Start()
 	if err := e.awaitReady(ctx); err != nil {
 		return nil, err
+	}
+	if e.door, err = openDoor(o.Dir, e.server); err != nil {
+		log.WarnContext(ctx, "other commands can't reach the embedded server while this process runs", "error", err)
+		err = nil
 	}
 	return e, nil
 }
@@ -102,6 +107,9 @@ func (e *embedded) awaitReady(ctx context.Context) error {
 }
 
 func (e *embedded) stop() {
+	if e.door != nil {
+		e.door.close()
+	}
 	if e.server != nil {
 		e.server.Shutdown()
 		e.server.WaitForShutdown()

@@ -24,6 +24,7 @@ type Options struct {
 	Replicas int    // of the streams and buckets that are created; 1 when 0
 
 	Dir    string // of the embedded server's files
+	Join   bool   // use the server of the process that holds Dir, if one does
 	Listen string // loopback address on which the embedded server listens, such as 127.0.0.1:4222; empty: none. With User it asks for User and Password
 
 	BatchBytes int // size of a message body that holds several changes; 64 KiB when 0

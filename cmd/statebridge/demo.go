@@ -131,7 +131,7 @@ func (d *demo) prepare() error {
 
 // mirror does what run --once does.
 func (d *demo) mirror(ctx context.Context) error {
-	return (&runFlags{once: true, patience: time.Minute}).run(ctx, d.config, newLogger(d.config.Log, d.stderr))
+	return (&runFlags{once: true, patience: time.Minute}).run(ctx, d.config, nil, newLogger(d.config.Log, d.stderr))
 }
 
 // changes shows what the last epoch of a consumer held.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ const fullEpochWait = 5 * time.Minute
 // retryRefused is how long a worker rests whose target refuses an epoch. Other sinks go on meanwhile.
 const retryRefused = time.Minute
 
-func newPipeline(ctx context.Context, c *config.Config, log *slog.Logger) (_ *pipeline, err error) {
+func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed.Answer, log *slog.Logger) (_ *pipeline, err error) {
 	p := &pipeline{config: c, log: log}
 	defer func() {
 		if err != nil {
@@ -60,7 +61,7 @@ func newPipeline(ctx context.Context, c *config.Config, log *slog.Logger) (_ *pi
 	if err != nil {
 		return nil, err
 	}
-	if err := p.addFeeds(c, source, reg); err != nil {
+	if err := p.addFeeds(c, answers, source, reg); err != nil {
 		return nil, err
 	}
 	return p, p.addSinks(ctx, c, source, reg)
@@ -76,7 +77,7 @@ func busOptions(c *config.Config) stream.Options {
 	}
 }
 
-func (p *pipeline) addFeeds(c *config.Config, source *stream.Source, reg *registry.Registry) error {
+func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, source *stream.Source, reg *registry.Registry) error {
 	pins, err := checkpoint.OpenPins(filepath.Join(c.DataDir, "pins", c.Source.Name), storage.Local())
 	if err != nil {
 		return err
@@ -105,6 +106,8 @@ func (p *pipeline) addFeeds(c *config.Config, source *stream.Source, reg *regist
 		if len(consumer.ValueColumns) > 0 {
 			o.Snapshot.Names = []checkpoint.RowNames{{Operator: consumer.Operator, State: consumer.State, Fields: consumer.ValueColumns}}
 		}
+		o.Guard = feed.Guard{Percent: cmp.Or(consumer.MaxDeletePercent, c.Source.MaxDeletePercent), Rows: uint64(c.Source.MaxDeleteRows)}
+		o.Answer = answers[consumer.Name]
 		p.feeds = append(p.feeds, feed.New(fc, o, watch, pins, source, reg, p.log))
 	}
 	return nil

@@ -12,12 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/statebridge/statebridge/config"
+	"github.com/statebridge/statebridge/feed"
+	"github.com/statebridge/statebridge/registry"
 )
 
 type runFlags struct {
 	configFlags
 	once     bool
 	patience time.Duration
+	accept   []string
+	keep     []string
 }
 
 // configFlags are those of every command that reads the config.
@@ -67,7 +71,10 @@ func newRun() *cobra.Command {
 		Long: `Run watches a job's checkpoint directory. It publishes each consumer's rows once in full and then, snapshot by snapshot, what changed, and
 its sinks apply that, one checkpoint at a time. A target that is down is tried again and again. It can be stopped or killed at any point and goes on where it was.
 
-With --once it handles what is there, waits until all sinks have committed it, and exits: for cron and tests.`,
+A step that would delete most of a consumer's rows, or a snapshot without its state, holds that consumer until somebody has said what is meant: see
+statebridge consumers accept --help. The others go on.
+
+With --once it handles what is there, waits until all sinks have committed it, and exits: for cron and tests. It fails when a consumer is held.`,
 		Example: `  statebridge run --config statebridge.yaml
   DATABASE_URL=postgres://localhost/bank statebridge run --config statebridge.yaml --once`,
 		Args: exactly(),
@@ -76,17 +83,41 @@ With --once it handles what is there, waits until all sinks have committed it, a
 			if err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), c, newLogger(c.Log, cmd.ErrOrStderr()))
+			answers, err := f.answers(c)
+			if err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), c, answers, newLogger(c.Log, cmd.ErrOrStderr()))
 		},
 	}
 	f.configFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.once, "once", false, "handle what is there, wait for all sinks, and exit")
+	cmd.Flags().StringSliceVar(&f.accept, "accept", nil, "`CONSUMER[:CHECKPOINT]` whose deletes in the snapshots at hand are right, however many they are; may be repeated")
+	cmd.Flags().StringSliceVar(&f.keep, "keep", nil, "`CONSUMER[:CHECKPOINT]` whose rows stay if the snapshots at hand would delete too many; may be repeated")
 	cmd.Flags().DurationVar(&f.patience, "patience", time.Minute, "with --once: `HOW LONG` a target may fail without a break before the run does; 0 is for ever")
 	return cmd
 }
 
-func (f *runFlags) run(ctx context.Context, c *config.Config, log *slog.Logger) (err error) {
-	p, err := newPipeline(ctx, c, log)
+// answers gives what is answered before it is asked, by consumer.
+func (f *runFlags) answers(c *config.Config) (map[string]*feed.Answer, error) {
+	answers := map[string]*feed.Answer{}
+	for answer, list := range map[string][]string{registry.Accept: f.accept, registry.Keep: f.keep} {
+		for _, text := range list {
+			name, checkpoint, err := parseAnswer(c, text)
+			if err != nil {
+				return nil, err
+			}
+			if answers[name] != nil {
+				return nil, usagef("two answers are given for consumer %q", name)
+			}
+			answers[name] = &feed.Answer{Answer: answer, Checkpoint: checkpoint}
+		}
+	}
+	return answers, nil
+}
+
+func (f *runFlags) run(ctx context.Context, c *config.Config, answers map[string]*feed.Answer, log *slog.Logger) (err error) {
+	p, err := newPipeline(ctx, c, answers, log)
 	if err != nil {
 		return err
 	}

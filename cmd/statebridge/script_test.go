@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"regexp"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -28,7 +30,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("JOB", path.Join("checkpoints", demoJob(t)))
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"arrive": arrive, "exits": exits, "unpack": unpack},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"arrive": arrive, "exits": exits, "unpack": unpack, "until": until},
 	})
 }
 
@@ -63,6 +65,20 @@ func unpack(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: unpack ARCHIVE DIRECTORY")
 	}
 	ts.Check(fixture.Extract(args[0], ts.MkAbs(args[1])))
+}
+
+// until REGEXP COMMAND ARG… runs a command again and again until it prints what matches.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP COMMAND ARG…")
+	}
+	wanted := regexp.MustCompile(args[0])
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if err := ts.Exec(args[1], args[2:]...); err == nil && wanted.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("never printed %s", args[0])
 }
 
 // exits CODE COMMAND ARG… runs a command that must end with this code.
