@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // A bench has everything that the measurements start.
@@ -54,6 +56,9 @@ func prepare(ctx context.Context, s settings) (*bench, error) {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return nil, err
 	}
+	if !b.wants("export", "diff") {
+		return b, nil
+	}
 	if b.statebridge == "" {
 		b.statebridge = filepath.Join(b.dir, "statebridge")
 		if err := b.build(ctx, ".", "go", "build", "-trimpath", "-o", b.statebridge, "./cmd/statebridge"); err != nil {
@@ -61,6 +66,11 @@ func prepare(ctx context.Context, s settings) (*bench, error) {
 		}
 	}
 	return b, b.build(ctx, filepath.Join("bench", "flink"), "mvn", "-q", "-B", "-P", s.flink, "package")
+}
+
+// wants says whether one of these is to be measured.
+func (b *bench) wants(items ...string) bool {
+	return slices.ContainsFunc(items, func(item string) bool { return slices.Contains(strings.Split(b.items, ","), item) })
 }
 
 func (b *bench) build(ctx context.Context, dir string, command ...string) error {

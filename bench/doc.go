@@ -4,8 +4,10 @@
 //	go run ./bench                              # 1M keys, a few minutes; make bench
 //	go run ./bench -keys 5000000,20000000 …     # make bench-long
 //
-// It knows statebridge as a process only, and two more kinds of process: the peers in bench/flink, which read the same snapshots with Flink's
-// State Processor API, and go test -bench. The snapshots come from the bulk mode of the job in e2e/flink and stay in -dir for the next run.
+// What reads snapshots is measured as a process, beside two more kinds of process: the peers in bench/flink, which read the same snapshots with
+// Flink's State Processor API, and go test -bench. The snapshots come from the bulk mode of the job in e2e/flink and stay in -dir for the next run.
+// What publishes and applies is measured in this process, through the same packages that statebridge is made of, against servers that are
+// processes of their own: NATS (this program, started again), PostgreSQL and Redis.
 //
 // How it measures: the entrants of a contest run in turn, round after round, so that a slow minute of the machine meets all of them, and ours runs twice in
 // each round. A ratio is that of the medians; beside it stand the lowest and highest ratio of a single round, and the ratio of ours to ours (A/A), which

@@ -20,10 +20,18 @@ type settings struct {
 	changes  int // between the two snapshots; 0: one in a thousand
 	rounds   int
 	peerKeys int // above so many keys no peer runs
+	rows     int // of the stream's and the sinks' measurements
 	items    string
 }
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == serveNATS {
+		if err := natsServer(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	switch err := run(ctx, flags()); {
@@ -44,7 +52,8 @@ func flags() settings {
 	flag.IntVar(&s.changes, "changes", 0, "changed keys between the two snapshots (default: one in a thousand)")
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds of each contest")
 	flag.IntVar(&s.peerKeys, "peer-keys", 5_000_000, "the State Processor API is left out above so many keys")
-	flag.StringVar(&s.items, "items", "export,diff,scan", "what to measure")
+	flag.IntVar(&s.rows, "rows", 500_000, "rows that are published and applied")
+	flag.StringVar(&s.items, "items", "export,diff,scan,publish,apply", "what to measure")
 	s.keys = []int{1_000_000}
 	flag.Func("keys", "sizes of the state, as 1000000,5000000 (default 1000000)", func(v string) (err error) {
 		s.keys, err = parseSizes(v)
@@ -83,20 +92,25 @@ func run(ctx context.Context, s settings) error {
 
 // steps are what the settings ask for, in the order of the table.
 func (b *bench) steps() (steps []func(context.Context, *table) error) {
-	wants := func(item string) bool { return strings.Contains(b.items, item) }
 	for _, keys := range b.keys {
-		if wants("export") && keys <= b.peerKeys {
+		if b.wants("export") && keys <= b.peerKeys {
 			steps = append(steps, func(ctx context.Context, t *table) error { return b.export(ctx, t, keys) })
 		}
-		if wants("diff") {
+		if b.wants("diff") {
 			steps = append(steps, func(ctx context.Context, t *table) error { return b.diff(ctx, t, keys) })
 		}
 	}
-	if wants("diff") {
+	if b.wants("diff") {
 		steps = append(steps, b.growth)
 	}
-	if wants("scan") {
+	if b.wants("scan") {
 		steps = append(steps, b.scan)
+	}
+	if b.wants("publish") {
+		steps = append(steps, b.publish)
+	}
+	if b.wants("apply") {
+		steps = append(steps, b.apply)
 	}
 	return steps
 }

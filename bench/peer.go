@@ -62,7 +62,9 @@ func (b *bench) check(ctx context.Context, want int, args ...string) (sample, er
 	return s, err
 }
 
-func rate(n int, seconds float64) string { return fmt.Sprintf("%.0f k/s", float64(n)/seconds/1000) }
+func rate(n int, seconds float64) string { return kilo(float64(n) / seconds) }
+
+func kilo(perSecond float64) string { return fmt.Sprintf("%.0f k/s", perSecond/1000) }
 
 func rss(mebibytes float64) string { return fmt.Sprintf("%.0f MiB", mebibytes) }
 

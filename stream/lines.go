@@ -167,9 +167,13 @@ func (f frame) append(dst []byte, c *Change) []byte {
 	dst = append(dst, c.Op)
 	dst = append(dst, `","key":`...)
 	dst = append(dst, c.Key...)
-	dst = appendOrNull(append(dst, `,"before":`...), c.Before)
-	dst = appendOrNull(append(dst, `,"after":`...), c.After)
-	return f.finish(dst, c.Seq)
+	if c.Before == nil { // a row of a full epoch, mostly
+		dst = append(dst, `,"before":null,"after":`...)
+	} else {
+		dst = append(append(dst, `,"before":`...), c.Before...)
+		dst = append(dst, `,"after":`...)
+	}
+	return f.finish(appendOrNull(dst, c.After), c.Seq)
 }
 
 // appendObject writes the line of a change that travels as an object. It has the key too, where that leaves it small.

@@ -51,10 +51,13 @@ type pending struct {
 // minWeight is what a small message counts for in the window, so that their number is bounded too.
 const minWeight = 8 << 10
 
+// firstBuffer is what a body starts with, and grows from: with many partitions and few changes most stay small.
+const firstBuffer = 16 << 10
+
 func newWriter(ctx context.Context, p *Publisher, e Epoch) (*Writer, error) {
 	w := &Writer{
 		pub: p, src: p.src, epoch: e, lanes: make([]lane, e.Partitions), done: make(chan struct{}),
-		acks: make(chan pending, p.src.bus.opts.Window/minWeight+1), spare: make(chan []byte, 64),
+		acks: make(chan pending, p.src.bus.opts.Window/minWeight+1), spare: make(chan []byte, p.src.bus.opts.Window/max(p.src.bus.opts.BatchBytes, minWeight)),
 	}
 	for i := range w.lanes {
 		var err error
@@ -117,7 +120,7 @@ func (w *Writer) buffer() []byte {
 	case b := <-w.spare:
 		return b[:0]
 	default:
-		return make([]byte, 0, w.src.bus.opts.BatchBytes)
+		return make([]byte, 0, min(firstBuffer, w.src.bus.opts.BatchBytes))
 	}
 }
 

@@ -14,12 +14,13 @@ const benchRows = 100_000
 // BenchmarkUpsert compares the sink with what a good engineer writes by hand for the same rows: COPY into a
 // temporary table, INSERT … ON CONFLICT DO UPDATE.
 func BenchmarkUpsert(b *testing.B) {
-	b.Run("sink", func(b *testing.B) {
+	ours := func(b *testing.B) {
 		exec(b, "DROP SCHEMA IF EXISTS bench CASCADE", "CREATE SCHEMA bench")
 		s := open(b, postgres.Options{Schema: "bench"})
 		defer s.Close()
 		sinktest.Bench(b, s, benchRows)
-	})
+	}
+	b.Run("sink", ours)
 	b.Run("hand", func(b *testing.B) {
 		exec(b, "DROP SCHEMA IF EXISTS bench CASCADE", "CREATE SCHEMA bench",
 			"CREATE TABLE bench.hand (id bigint PRIMARY KEY, name text, city text, balance numeric, visits integer, active boolean)")
@@ -32,6 +33,7 @@ func BenchmarkUpsert(b *testing.B) {
 		}
 		sinktest.Rate(b, benchRows)
 	})
+	b.Run("again", ours) // what differs from the first is noise
 }
 
 func byHand(b *testing.B, conn *pgx.Conn, version int) {

@@ -13,12 +13,13 @@ const benchRows = 100_000
 // BenchmarkUpsert compares the sink with a plain pipeline of HSET for the same rows.
 func BenchmarkUpsert(b *testing.B) {
 	server := sinktest.StartRedis(b)
-	b.Run("sink", func(b *testing.B) {
+	ours := func(b *testing.B) {
 		s := open(b, server.URL, redis.Options{})
 		defer s.Close()
 		sinktest.Bench(b, s, benchRows)
-	})
-	b.Run("pipeline", func(b *testing.B) {
+	}
+	b.Run("sink", ours)
+	b.Run("hand", func(b *testing.B) {
 		c := dial(b, server.Addr)
 		for b.Loop() {
 			pipe := c.Pipeline()
@@ -34,4 +35,5 @@ func BenchmarkUpsert(b *testing.B) {
 		}
 		sinktest.Rate(b, benchRows)
 	})
+	b.Run("again", ours) // what differs from the first is noise
 }
