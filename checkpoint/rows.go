@@ -28,11 +28,7 @@ func (t *Table) eachRow(ctx context.Context, groups KeyGroups, yield func(*state
 	defer func() { err = errors.Join(err, c.Close()) }()
 	var row state.Row
 	for c.Next() {
-		s := c.Schema()
-		if err := s.DecodeKey(&row, c.Key()); err != nil {
-			return false, err
-		}
-		if err := s.DecodeValue(&row, c.Value()); err != nil {
+		if err := decode(&row, c.Schema(), c.Key(), c.Value()); err != nil {
 			return false, err
 		}
 		if !yield(&row) {
@@ -40,6 +36,13 @@ func (t *Table) eachRow(ctx context.Context, groups KeyGroups, yield func(*state
 		}
 	}
 	return false, c.Err()
+}
+
+func decode(row *state.Row, s *state.Schema, key, value []byte) error {
+	if err := s.DecodeKey(row, key); err != nil {
+		return err
+	}
+	return s.DecodeValue(row, value)
 }
 
 // Count counts the rows. It reads every key and no value is decoded.

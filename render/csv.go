@@ -3,6 +3,7 @@ package render
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 )
 
@@ -10,18 +11,18 @@ import (
 // a row of one column that is null is thus an empty line. Other values are what appendPlain gives.
 type csvWriter struct {
 	w       *bufio.Writer
-	scanner *scanner
-	kinds   []kind
+	columns []Column
+	encode  Encoder // of Write
+	row     int64   // the row at hand, from 1
 	line    []byte
-	field   []byte
 	err     error
 }
 
 func newCSV(w io.Writer, columns []Column) (*csvWriter, error) {
-	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize), scanner: newScanner(columns), kinds: kindsOf(columns)}
+	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize), columns: columns}
+	c.encode = c.Encoder()
 	for i, column := range columns {
-		c.separate(i)
-		c.line = appendField(c.line, []byte(column.Name))
+		c.line = appendField(separated(c.line, i), []byte(column.Name))
 	}
 	c.line = append(c.line, '\n')
 	_, c.err = c.w.Write(c.line)
@@ -40,28 +41,45 @@ func (c *csvWriter) Write(row []byte) error {
 	if c.err != nil {
 		return c.err
 	}
-	values, err := c.scanner.scan(row)
-	if err != nil {
-		c.err = err
-		return err
+	c.row++
+	if c.line, c.err = c.encode(c.line[:0], row); c.err != nil {
+		c.err = fmt.Errorf("row %d: %w", c.row, c.err)
+		return c.err
 	}
-	c.line = c.line[:0]
-	for i, v := range values {
-		c.separate(i)
-		if v != nil {
-			c.field = appendPlain(c.field[:0], v, c.kinds[i])
-			c.line = appendField(c.line, c.field)
-		}
+	return c.WriteEncoded(c.line)
+}
+
+func (c *csvWriter) WriteEncoded(rows []byte) error {
+	if c.err == nil {
+		_, c.err = c.w.Write(rows)
 	}
-	c.line = append(c.line, '\n')
-	_, c.err = c.w.Write(c.line)
 	return c.err
 }
 
-func (c *csvWriter) separate(column int) {
-	if column > 0 {
-		c.line = append(c.line, ',')
+func (c *csvWriter) Encoder() Encoder {
+	scanner, kinds := newScanner(c.columns), kindsOf(c.columns)
+	var field []byte
+	return func(dst, row []byte) ([]byte, error) {
+		values, err := scanner.values(row)
+		if err != nil {
+			return dst, err
+		}
+		for i, v := range values {
+			dst = separated(dst, i)
+			if v != nil {
+				field = appendPlain(field[:0], v, kinds[i])
+				dst = appendField(dst, field)
+			}
+		}
+		return append(dst, '\n'), nil
 	}
+}
+
+func separated(dst []byte, column int) []byte {
+	if column > 0 {
+		dst = append(dst, ',')
+	}
+	return dst
 }
 
 func (c *csvWriter) Close() error { return finish(c.w, &c.err) }

@@ -78,6 +78,10 @@ func (p *parquetWriter) Write(row []byte) error {
 	return p.err
 }
 
+func (p *parquetWriter) Encoder() Encoder { return appendLine }
+
+func (p *parquetWriter) WriteEncoded(rows []byte) error { return eachLine(rows, p.Write) }
+
 func (p *parquetWriter) write(row []byte) error {
 	if p.file != nil {
 		return p.append(row)

@@ -54,7 +54,15 @@ type Options struct {
 type Writer interface {
 	Write(row []byte) error
 	Close() error
+	// Encoder makes what takes a part of the work of Write, so that other goroutines can do it: it appends a row in a form that is for
+	// WriteEncoded. Each goroutine needs one of its own. After an error what was appended before is whole.
+	Encoder() Encoder
+	// WriteEncoded is Write for consecutive rows that an Encoder of this Writer has appended. It may change their bytes.
+	WriteEncoded(rows []byte) error
 }
+
+// Encoder appends a row.
+type Encoder func(dst, row []byte) ([]byte, error)
 
 // New makes a Writer of the format. JSON Lines and JSON need no columns and print every member; for the others a member that is no column is an error.
 func New(f Format, w io.Writer, columns []Column, o Options) (Writer, error) {

@@ -30,12 +30,21 @@ func newScanner(columns []Column) *scanner {
 // scan gives the JSON value of each column, nil where it is null or absent. The values alias row; the slice is valid until the next scan.
 func (s *scanner) scan(row []byte) ([][]byte, error) {
 	s.row++
+	values, err := s.values(row)
+	if err != nil {
+		return nil, fmt.Errorf("row %d: %w", s.row, err)
+	}
+	return values, nil
+}
+
+// values is scan for a row whose number is not known.
+func (s *scanner) values(row []byte) ([][]byte, error) {
 	if !utf8.Valid(row) {
-		return nil, fmt.Errorf("row %d: %w: not UTF-8", s.row, ErrMalformed)
+		return nil, fmt.Errorf("%w: not UTF-8", ErrMalformed)
 	}
 	values, err := s.columns.Scan(row)
 	if err != nil {
-		return nil, fmt.Errorf("row %d: %w: %w", s.row, ErrMalformed, err)
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return values, nil
 }

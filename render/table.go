@@ -80,6 +80,10 @@ func (t *table) Write(row []byte) error {
 	return t.err
 }
 
+func (t *table) Encoder() Encoder { return appendLine }
+
+func (t *table) WriteEncoded(rows []byte) error { return eachLine(rows, t.Write) }
+
 func (t *table) Close() error {
 	if t.widths == nil && (t.err == nil || len(t.held) > 1) { // after a fault the rows before it are shown
 		if err := t.layout(); t.err == nil {

@@ -18,6 +18,7 @@ type exportFlags struct {
 	selection
 	output    string
 	keyGroups string
+	parallel  int
 }
 
 func newExport() *cobra.Command {
@@ -43,6 +44,7 @@ A snapshot that turns out damaged ends in exit code 1: then what was printed is 
 	f.selection.register(cmd)
 	f.selection.registerColumns(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
+	cmd.Flags().IntVarP(&f.parallel, "parallel", "j", 0, "decode `N` rows at once (default: one on each core)")
 	cmd.Flags().StringVar(&f.keyGroups, "key-groups", "", "only the keyed state of these key `GROUPS`, such as 0-63")
 	return cmd
 }
@@ -56,6 +58,9 @@ func (f *exportFlags) run(cmd *cobra.Command, location string) error {
 	var groups *checkpoint.KeyGroups
 	if err := f.check(cmd.Flags(), "key-groups"); err != nil {
 		return err
+	}
+	if f.parallel < 0 {
+		return usagef("--parallel %d: a number from 1 up is expected, or 0 for one on each core", f.parallel)
 	}
 	if f.keyGroups != "" {
 		g, err := parseKeyGroups(f.keyGroups)
@@ -86,7 +91,7 @@ func (f *exportFlags) run(cmd *cobra.Command, location string) error {
 		return err
 	}
 	out := bufio.NewWriterSize(stdout, 1<<16)
-	return flushed(out, writeTables(ctx, tables, groups, format, out))
+	return flushed(out, f.writeTables(ctx, tables, groups, format, out))
 }
 
 // warn tells what the operators that were read have besides their tables, and what of their state is not in the snapshot.
@@ -128,7 +133,7 @@ var genericColumns = []render.Column{
 	{Name: "map_key", Type: "json", Nullable: true}, {Name: "value", Type: "json", Nullable: true}, {Name: "ttl_ts", Type: "int64", Nullable: true},
 }
 
-func writeTables(ctx context.Context, tables []*checkpoint.Table, groups *checkpoint.KeyGroups, format render.Format, out io.Writer) (err error) {
+func (f *exportFlags) writeTables(ctx context.Context, tables []*checkpoint.Table, groups *checkpoint.KeyGroups, format render.Format, out io.Writer) (err error) {
 	typed := len(tables) == 1 && format != render.JSONL && format != render.JSON
 	columns := genericColumns
 	if typed {
@@ -141,16 +146,44 @@ func writeTables(ctx context.Context, tables []*checkpoint.Table, groups *checkp
 	bar := newProgress("rows exported")
 	defer bar.Done()
 	for _, t := range tables {
-		write := lines(t, w)
+		line := lines
 		if typed {
-			write = projected(t, w)
+			line = projected
 		}
-		if err := eachRow(ctx, t, groups, counted(write, bar)); err != nil {
+		if err := writeTable(ctx, t, groups, f.parallel, line, w, bar); err != nil {
 			return err // and no Close: what is cut short must not look whole
 		}
 	}
 	return w.Close()
 }
+
+// writeTable writes the rows of a table, or of a range of its key groups, in their order. They are decoded and encoded on several cores.
+func writeTable(ctx context.Context, t *checkpoint.Table, groups *checkpoint.KeyGroups, parallel int, line liningOf, w render.Writer, bar *render.Progress) error {
+	all := checkpoint.AllKeyGroups(t.MaxParallelism())
+	if groups != nil {
+		all = *groups
+	}
+	return t.Convert(ctx, all, checkpoint.Converter{
+		Workers: parallel,
+		Append: func() func(dst []byte, r *state.Row) ([]byte, error) {
+			line, encode := line(t), w.Encoder()
+			return func(dst []byte, r *state.Row) ([]byte, error) {
+				row, err := line(r)
+				if err != nil {
+					return dst, err
+				}
+				return encode(dst, row)
+			}
+		},
+		Write: func(b []byte, rows int) error {
+			bar.Add(int64(rows))
+			return w.WriteEncoded(b)
+		},
+	})
+}
+
+// liningOf makes what gives the JSON object of a row of a table, valid until the next.
+type liningOf func(t *checkpoint.Table) func(*state.Row) ([]byte, error)
 
 func typedColumns(t *checkpoint.Table) []render.Column {
 	var columns []render.Column
@@ -160,35 +193,16 @@ func typedColumns(t *checkpoint.Table) []render.Column {
 	return columns
 }
 
-func lines(t *checkpoint.Table, w render.Writer) func(*state.Row) error {
+func lines(t *checkpoint.Table) func(*state.Row) ([]byte, error) {
 	l := newLiner(t)
-	return func(r *state.Row) error { return w.Write(l.row(r)) }
+	return func(r *state.Row) ([]byte, error) { return l.row(r), nil }
 }
 
-func projected(t *checkpoint.Table, w render.Writer) func(*state.Row) error {
+func projected(t *checkpoint.Table) func(*state.Row) ([]byte, error) {
 	p := state.NewProjection(state.DefaultColumns(t.Schema()))
 	var buf []byte
-	return func(r *state.Row) (err error) {
-		if buf, err = p.AppendRow(buf[:0], r); err != nil {
-			return err
-		}
-		return w.Write(buf)
+	return func(r *state.Row) (_ []byte, err error) {
+		buf, err = p.AppendRow(buf[:0], r)
+		return buf, err
 	}
-}
-
-// eachRow decodes the rows of a table, or of a range of its key groups, in their order.
-func eachRow(ctx context.Context, t *checkpoint.Table, groups *checkpoint.KeyGroups, do func(*state.Row) error) error {
-	all := checkpoint.AllKeyGroups(t.MaxParallelism())
-	if groups != nil {
-		all = *groups
-	}
-	for row, err := range t.Rows(ctx, all) {
-		if err != nil {
-			return err
-		}
-		if err := do(row); err != nil {
-			return err
-		}
-	}
-	return nil
 }

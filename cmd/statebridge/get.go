@@ -106,7 +106,7 @@ func (f *getFlags) print(ctx context.Context, tables []*checkpoint.Table, given 
 			}
 			continue
 		}
-		write := lines(t, w)
+		l := newLiner(t)
 		for row, err := range t.Lookup(ctx, key) {
 			if err != nil {
 				if named || len(tables) == 1 || !errors.Is(err, checkpoint.ErrKeyType) {
@@ -115,7 +115,7 @@ func (f *getFlags) print(ctx context.Context, tables []*checkpoint.Table, given 
 				break
 			}
 			found = true
-			if err := write(row); err != nil {
+			if err := w.Write(l.row(row)); err != nil {
 				return false, err
 			}
 		}

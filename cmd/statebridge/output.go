@@ -8,7 +8,6 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/statebridge/statebridge/render"
-	"github.com/statebridge/statebridge/state"
 )
 
 // renderOptions says whether rows go to a terminal. Output is always buffered, so that the process's own stdout is looked at.
@@ -25,13 +24,6 @@ func newProgress(label string) *render.Progress {
 		return nil
 	}
 	return render.NewProgress(os.Stderr, label, 0)
-}
-
-func counted(write func(*state.Row) error, bar *render.Progress) func(*state.Row) error {
-	return func(r *state.Row) error {
-		bar.Add(1)
-		return write(r)
-	}
 }
 
 // flushed ends the output: what is buffered is printed also after an error, which weighs more than one of printing.
