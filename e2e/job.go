@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -24,12 +25,14 @@ type JobOptions struct {
 
 // An Event is one line that the job printed.
 type Event struct {
-	Event        string `json:"event"` // started, snapshot, counts or end
+	Event        string `json:"event"` // started, barrier, snapshot, counts or end
 	Kind         string `json:"kind"`
 	CheckpointID int64  `json:"checkpoint_id"`
 	Path         string `json:"path"`     // of the snapshot
 	Expected     string `json:"expected"` // rows that it must hold
 	Rows         int    `json:"rows"`
+	Accounts     int    `json:"accounts"` // of a barrier
+	Digest       int64  `json:"digest"`   // of the balances: the sum of balance * (id % 1009 + 1)
 	Job          string `json:"job"`
 	Dir          string `json:"dir"`  // where the checkpoints are
 	REST         string `json:"rest"` // address of the JobManager
@@ -151,6 +154,13 @@ func (j *Job) Await(limit time.Duration, wanted func(Event) bool) Event {
 			j.t.Fatal("the job did not come so far in time")
 		}
 	}
+}
+
+// Events gives all there have been.
+func (j *Job) Events() []Event {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.events)
 }
 
 func (j *Job) count() int {

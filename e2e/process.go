@@ -39,6 +39,9 @@ func NewBridge(t testing.TB, bin, dir, config string) *Bridge {
 	return b
 }
 
+// Log is the file that all processes of the bridge have written to.
+func (b *Bridge) Log() string { return b.log.Name() }
+
 func (b *Bridge) close() {
 	b.log.Close()
 	if !b.t.Failed() {
@@ -100,6 +103,24 @@ func (p *Process) Kill() {
 		p.b.t.Errorf("kill statebridge: %v", err)
 	}
 	<-p.done
+}
+
+// Signal sends a signal to a process that may have ended.
+func (p *Process) Signal(s os.Signal) {
+	p.b.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.b.t.Errorf("signal %s to statebridge: %v", s, err)
+	}
+}
+
+// Ended says whether the process has ended, and with which exit code; -1 when a signal ended it.
+func (p *Process) Ended() (code int, ended bool) {
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.ExitCode(), true
+	default:
+		return 0, false
+	}
 }
 
 // Stop asks the process to end, as a service manager does, and fails the test unless it exits with 0 in time.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
+	_ "modernc.org/sqlite" // the driver
 )
 
 // A table is the rows of one consumer in one target, each as JSON with sorted members, sorted.
@@ -184,40 +186,63 @@ func redisRow(ctx context.Context, db *redis.Client, key string) (string, error)
 	return line(row), nil
 }
 
+// sqliteAccounts reads the table of accounts from a file.
+func sqliteAccounts(ctx context.Context, file string) (table, error) {
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	found, err := db.QueryContext(ctx, "SELECT json_object('id', id, 'balance', balance) FROM accounts")
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	var rows table
+	for found.Next() {
+		var text string
+		if err := found.Scan(&text); err != nil {
+			return nil, err
+		}
+		row, err := respell(text)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	slices.Sort(rows)
+	return rows, found.Err()
+}
+
 // Targets are the servers that the bank is mirrored into.
 type Targets struct {
 	t        testing.TB
-	postgres *pgx.Conn
+	postgres string // connected to for each look: the server may have been restarted since the last
 	redis    *redis.Client
+
+	SQLite string // file that holds the accounts as well; empty: none does
 }
 
 // Connect opens the targets for reading.
 func Connect(t testing.TB, postgresURL, redisURL string) *Targets {
 	t.Helper()
-	db, err := pgx.Connect(t.Context(), postgresURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { closed(t, db.Close(context.Background())) })
 	o, err := redis.ParseURL(redisURL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cache := redis.NewClient(o)
-	t.Cleanup(func() { closed(t, cache.Close()) })
-	return &Targets{t, db, cache}
-}
-
-func closed(t testing.TB, err error) {
-	if err != nil {
-		t.Errorf("close a target: %v", err)
-	}
+	t.Cleanup(func() {
+		if err := cache.Close(); err != nil {
+			t.Errorf("close redis: %v", err)
+		}
+	})
+	return &Targets{t: t, postgres: postgresURL, redis: cache}
 }
 
 // Check fails the test unless all tables in all targets are as expected.
 func (g *Targets) Check(want map[string]table) {
 	g.t.Helper()
-	if fault := g.compare(want); fault != "" {
+	if fault := g.Differ(want); fault != "" {
 		g.t.Fatal(fault)
 	}
 }
@@ -227,7 +252,7 @@ func (g *Targets) Await(p *Process, want map[string]table, limit time.Duration) 
 	g.t.Helper()
 	for deadline := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
 		p.Running()
-		fault := g.compare(want)
+		fault := g.Differ(want)
 		if fault == "" {
 			return
 		}
@@ -237,11 +262,16 @@ func (g *Targets) Await(p *Process, want map[string]table, limit time.Duration) 
 	}
 }
 
-// compare says where the targets first differ from what they should hold.
-func (g *Targets) compare(want map[string]table) string {
+// Differ says where the targets first differ from what they should hold; "" when they do not.
+func (g *Targets) Differ(want map[string]table) string {
 	ctx := g.t.Context()
+	db, err := pgx.Connect(ctx, g.postgres)
+	if err != nil {
+		return err.Error()
+	}
+	defer db.Close(context.WithoutCancel(ctx))
 	for name := range consumers {
-		got, err := postgresTable(ctx, g.postgres, name)
+		got, err := postgresTable(ctx, db, name)
 		if err != nil {
 			return fmt.Sprintf("postgres table %s: %v", name, err)
 		}
@@ -257,6 +287,16 @@ func (g *Targets) compare(want map[string]table) string {
 		if fault := want[name].differs(got); fault != "" {
 			return fmt.Sprintf("redis keys %s:*: %s", name, fault)
 		}
+	}
+	if g.SQLite == "" {
+		return ""
+	}
+	got, err := sqliteAccounts(ctx, g.SQLite)
+	if err != nil {
+		return fmt.Sprintf("sqlite table accounts: %v", err)
+	}
+	if fault := want["accounts"].differs(got); fault != "" {
+		return "sqlite table accounts: " + fault
 	}
 	return ""
 }

@@ -86,6 +86,9 @@ func (p *process) signal(s syscall.Signal) {
 	p.cmd = nil
 }
 
+// Dir holds the server's files.
+func (p *process) Dir() string { return p.dir }
+
 // find looks for a program in PATH, then where distributions hide it.
 func find(name, hint string, patterns ...string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {

@@ -54,7 +54,13 @@ final class Cluster implements AutoCloseable {
         c.setString("state.backend.rocksdb.writebuffer.size", buffer + " bytes");
         c.setString("state.backend.rocksdb.compaction.level.target-file-size-base", buffer + " bytes");
         c.setString("state.backend.rocksdb.compaction.level.max-size-level-base", 4 * buffer + " bytes");
-        c.setString("restart-strategy.type", "none");
+        if (options.number("restarts", 0) > 0) {
+            c.setString("restart-strategy.type", "fixed-delay");
+            c.setString("restart-strategy.fixed-delay.attempts", "" + options.number("restarts", 0));
+            c.setString("restart-strategy.fixed-delay.delay", "200 ms");
+        } else {
+            c.setString("restart-strategy.type", "none");
+        }
         c.setString("taskmanager.memory.managed.size", "64m");
         c.setString("taskmanager.memory.network.min", "32m");
         c.setString("taskmanager.memory.network.max", "32m");
@@ -74,6 +80,10 @@ final class Cluster implements AutoCloseable {
         }
         job = cluster.submitJob(graph).get().getJobID();
         Control.event("started", "job", job, "dir", checkpoints(), "rest", cluster.getRestAddress().get());
+        awaitRunning();
+    }
+
+    void awaitRunning() throws Exception {
         while (cluster.getJobStatus(job).get() != JobStatus.RUNNING || !allTasksRun()) {
             failIfEnded();
             Thread.sleep(20);
@@ -96,6 +106,12 @@ final class Cluster implements AutoCloseable {
             cluster.requestJobResult(job).get().toJobExecutionResult(getClass().getClassLoader());
             throw new IllegalStateException("the job has ended: " + status);
         }
+    }
+
+    /** The only TaskManager dies and another one takes its place: the job restarts from its last checkpoint. */
+    void failTaskManager() throws Exception {
+        cluster.terminateTaskManager(0).get();
+        cluster.startTaskManager();
     }
 
     String jobId() {

@@ -8,6 +8,7 @@ final class Control {
     private static long allowed;
     private static long emitted;
     private static volatile long lastBarrier;
+    private static volatile boolean rowsWanted = true;
     private static final Map<Long, Integer> EXPECTED_ROWS = new TreeMap<>();
 
     private Control() {}
@@ -36,9 +37,19 @@ final class Control {
         return emitted;
     }
 
-    static synchronized void barrier(long checkpoint, int expectedRows) {
+    static synchronized void barrier(long checkpoint, int expectedRows, Model model) {
         lastBarrier = checkpoint;
         EXPECTED_ROWS.put(checkpoint, expectedRows);
+        event("barrier", "checkpoint_id", checkpoint, "accounts", model.accounts(), "digest", model.digest());
+    }
+
+    /** Whether checkpoints write their expected rows. */
+    static boolean rowsWanted() {
+        return rowsWanted;
+    }
+
+    static void wantRows(boolean wanted) {
+        rowsWanted = wanted;
     }
 
     static long lastBarrier() {

@@ -12,6 +12,10 @@ final class Legs implements FlatMapFunction<Operation, Operation> {
                 out.collect(o);
                 out.collect(Operation.leg(0, o.kind == Operation.Kind.OPEN ? -o.amount : o.amount, o.time));
             }
+            case REPLACE -> {
+                out.collect(o.closing());
+                out.collect(o.opening());
+            }
             case TRANSFER -> {
                 out.collect(Operation.leg(o.id, -o.amount, o.time));
                 out.collect(Operation.leg(o.other, o.amount, o.time));

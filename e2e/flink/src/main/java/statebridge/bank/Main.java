@@ -35,7 +35,7 @@ public final class Main {
         String expected = Path.of(options.text("dir", "")).toAbsolutePath().resolve("expected").toString();
         var source = new ScriptSource(
                 options.number("seed", 1), (int) options.number("accounts", 1000), (int) options.number("carts", 200),
-                options.flag("nulls", true), expected);
+                options.flag("nulls", true), options.flag("steady", false), expected);
         var legs = env.addSource(source, "script")
                 .returns(Operation.class)
                 .uid("script")

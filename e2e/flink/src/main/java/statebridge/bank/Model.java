@@ -20,9 +20,23 @@ final class Model {
     private final Map<Long, List<Long>> recent = new TreeMap<>();
     private final Map<String, Map<String, Integer>> carts = new TreeMap<>();
     private final Map<Long, TreeSet<Long>> timers = new TreeMap<>();
+    private long earliest = Long.MAX_VALUE; // no timer is due before
 
     long balance(long id) {
         return balances.getOrDefault(id, 0L);
+    }
+
+    int accounts() {
+        return balances.size();
+    }
+
+    /** A sum in which every account has a weight of its own, nearly, so that two states rarely share it. */
+    long digest() {
+        long sum = 0;
+        for (var e : balances.entrySet()) {
+            sum += e.getValue() * (e.getKey() % 1009 + 1);
+        }
+        return sum;
     }
 
     void apply(Operation o) {
@@ -46,6 +60,13 @@ final class Model {
                 recent.remove(o.id);
                 leg(0, o.amount, o.time);
             }
+            case REPLACE -> {
+                balances.remove(o.id);
+                profiles.remove(o.id);
+                recent.remove(o.id);
+                profiles.put(o.other, o.profile);
+                leg(o.other, o.amount, o.time);
+            }
             case PUT -> carts.computeIfAbsent(o.cart, c -> new TreeMap<>()).put(o.item, o.quantity);
             case REMOVE -> carts.getOrDefault(o.cart, new TreeMap<>()).remove(o.item);
             case CLEAR -> carts.remove(o.cart);
@@ -63,13 +84,21 @@ final class Model {
         balances.merge(id, amount, Long::sum);
         recent.computeIfAbsent(id, i -> new ArrayList<>()).add(amount);
         timers.computeIfAbsent(id, i -> new TreeSet<>()).add(timerFor(time));
+        earliest = Math.min(earliest, timerFor(time));
     }
 
     private void tick(long watermark) {
+        if (watermark < earliest) {
+            return;
+        }
+        earliest = Long.MAX_VALUE; // one that is found too early next time costs a look
         timers.forEach((id, due) -> {
             if (!due.headSet(watermark, true).isEmpty()) {
                 recent.remove(id);
                 due.headSet(watermark, true).clear();
+            }
+            if (!due.isEmpty()) {
+                earliest = Math.min(earliest, due.first());
             }
         });
     }

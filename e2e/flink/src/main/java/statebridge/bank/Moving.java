@@ -14,6 +14,7 @@ final class Moving {
     }
 
     void run() throws Exception {
+        Control.wantRows(options.flag("rows", true));
         try (Cluster cluster = new Cluster(options)) {
             cluster.submit(Main.bank(options), options);
             if (options.flag("stdin", false)) {
@@ -24,6 +25,7 @@ final class Moving {
             Scenario scenario = new Scenario(options, cluster);
             operate(cluster, scenario);
             Control.drain();
+            Control.wantRows(true);
             cluster.checkpoint();
             Main.savepoint(options, cluster, scenario);
             cluster.cancel();
@@ -40,9 +42,11 @@ final class Moving {
         while (!stopped && System.nanoTime() - start < options.number("seconds", 10) * 1_000_000_000L) {
             Thread.sleep(10);
             long now = System.nanoTime();
-            if (!paused) {
-                position += (now - last) / 1e9 * options.number("rate", 500);
-                Control.allow((long) position);
+            synchronized (this) {
+                if (!paused) {
+                    position += (now - last) / 1e9 * options.number("rate", 500);
+                    Control.allow((long) position);
+                }
             }
             last = now;
             scenario.discover();
@@ -54,9 +58,11 @@ final class Moving {
         try (var in = new BufferedReader(new InputStreamReader(System.in))) {
             for (String line; (line = in.readLine()) != null; ) {
                 switch (line.trim()) {
-                    case "pause" -> paused = true;
+                    case "pause" -> pause();
                     case "resume" -> paused = false;
                     case "checkpoint" -> cluster.checkpoint();
+                    case "still" -> still(cluster);
+                    case "fail" -> cluster.failTaskManager();
                     case "stop" -> stopped = true;
                     default -> System.err.println("not understood: " + line);
                 }
@@ -65,5 +71,19 @@ final class Moving {
             e.printStackTrace();
         }
         Runtime.getRuntime().halt(3); // whoever started us is gone
+    }
+
+    private synchronized void pause() {
+        paused = true;
+    }
+
+    /** Pauses, and takes a checkpoint with its expected rows once nothing is on its way; later ones hold the same until the job resumes. */
+    private void still(Cluster cluster) throws Exception {
+        pause();
+        cluster.awaitRunning();
+        Control.drain();
+        Control.wantRows(true);
+        cluster.checkpoint();
+        Control.wantRows(options.flag("rows", true));
     }
 }

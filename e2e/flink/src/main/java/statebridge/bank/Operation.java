@@ -14,6 +14,8 @@ public class Operation {
         PROFILE,
         /** Closes account id; its balance, amount, goes back to account 0. */
         CLOSE,
+        /** Closes account id and opens account other with its balance, so that there are as many as before. */
+        REPLACE,
         /** Sets the quantity of an item in a cart; null: not known yet. */
         PUT,
         /** Takes an item out of a cart. */
@@ -43,6 +45,19 @@ public class Operation {
         o.kind = kind;
         o.id = id;
         o.time = time;
+        return o;
+    }
+
+    /** The half of a replacement that closes; behind the source. */
+    Operation closing() {
+        return of(Kind.CLOSE, id, time);
+    }
+
+    /** The half of a replacement that opens; behind the source. */
+    Operation opening() {
+        Operation o = of(Kind.OPEN, other, time);
+        o.amount = amount;
+        o.profile = profile;
         return o;
     }
 

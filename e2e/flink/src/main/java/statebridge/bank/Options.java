@@ -22,15 +22,19 @@ final class Options {
               --accounts N         open at the start (1000)
               --carts N            carts in use (200)
               --nulls BOOL         some quantities in carts are null (true)
+              --steady BOOL        once all are open, an account is closed only as another one is opened (false)
               --job-id HEX         32 hex digits (random)
               --restore PATH       a snapshot to start from
               --rest-port N        of the JobManager's REST API; 0 takes a free one (0)
               --savepoint FORMAT   take one last: canonical, native or none (none)
-              --stdin BOOL         obey pause, resume, checkpoint and stop, a line each; end at the end of input (false)
+              --stdin BOOL         obey pause, resume, checkpoint, still (pause and take one with its rows), fail (the TaskManager dies)
+                                   and stop, a line each; end at the end of input (false)
             moving: operations go on while checkpoints are taken
               --interval MS        between checkpoints (1000)
               --seconds N          how long (10)
               --rate N             operations a second (500)
+              --rows BOOL          write the expected rows of each checkpoint, not just of the last (true)
+              --restarts N         times that the job may fail and go on (0)
             rounds: a checkpoint after each round
               --rounds N           how many (5)
               --operations N       in each round; the first also opens the accounts (500)
@@ -41,7 +45,7 @@ final class Options {
 
     private static final Set<String> NAMES = Set.of(
             "mode", "dir", "backend", "incremental", "parallelism", "max-parallelism", "retained", "inline", "write-buffer",
-            "compression", "seed", "accounts", "carts", "nulls", "job-id", "restore", "rest-port", "savepoint", "stdin", "interval", "seconds",
+            "compression", "seed", "accounts", "carts", "nulls", "job-id", "restore", "rest-port", "savepoint", "stdin", "steady", "rows", "restarts", "interval", "seconds",
             "rate", "rounds", "operations", "keys", "fraction");
 
     private final Map<String, String> values = new HashMap<>();

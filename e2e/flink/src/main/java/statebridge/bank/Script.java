@@ -17,16 +17,19 @@ final class Script {
     private final int accounts;
     private final int carts;
     private final boolean nulls;
+    private final boolean steady;
     private final List<Long> open = new ArrayList<>();
     private final Model model = new Model();
     private long position;
     private long lastId;
 
-    Script(long seed, int accounts, int carts, boolean nulls) {
+    /** @param steady an account is closed only as another one is opened */
+    Script(long seed, int accounts, int carts, boolean nulls, boolean steady) {
         this.random = new Random(seed);
         this.accounts = accounts;
         this.carts = carts;
         this.nulls = nulls;
+        this.steady = steady;
     }
 
     /** How many operations have been drawn. */
@@ -59,6 +62,8 @@ final class Script {
             Operation o = Operation.of(Operation.Kind.PROFILE, anyAccount(), time);
             o.profile = Profile.random(o.id, random);
             return o;
+        } else if (dice < 69 && steady) {
+            return replaceAccount(time);
         } else if (dice < 69) {
             // As many close as open, within bounds.
             boolean close = random.nextBoolean() ? open.size() > accounts / 2 : open.size() > accounts * 3 / 2;
@@ -81,6 +86,16 @@ final class Script {
         o.amount = model.balance(o.id);
         open.set(i, open.get(open.size() - 1));
         open.remove(open.size() - 1);
+        return o;
+    }
+
+    private Operation replaceAccount(long time) {
+        int i = random.nextInt(open.size());
+        Operation o = Operation.of(Operation.Kind.REPLACE, open.get(i), time);
+        o.other = ++lastId;
+        o.amount = model.balance(o.id);
+        o.profile = Profile.random(o.other, random);
+        open.set(i, o.other);
         return o;
     }
 

@@ -18,6 +18,7 @@ final class ScriptSource extends LineSource<Operation> implements CheckpointedFu
     private final int accounts;
     private final int carts;
     private final boolean nulls;
+    private final boolean steady;
     private final String expected;
 
     private transient Script script;
@@ -25,18 +26,19 @@ final class ScriptSource extends LineSource<Operation> implements CheckpointedFu
     private volatile boolean running = true;
 
     /** @param expected where the expected rows of each checkpoint go; null: nowhere */
-    ScriptSource(long seed, int accounts, int carts, boolean nulls, String expected) {
+    ScriptSource(long seed, int accounts, int carts, boolean nulls, boolean steady, String expected) {
         this.seed = seed;
         this.accounts = accounts;
         this.carts = carts;
         this.nulls = nulls;
+        this.steady = steady;
         this.expected = expected;
     }
 
     @Override
     public void initializeState(FunctionInitializationContext context) throws Exception {
         position = context.getOperatorStateStore().getListState(new ListStateDescriptor<>("position", Types.LONG));
-        script = new Script(seed, accounts, carts, nulls);
+        script = new Script(seed, accounts, carts, nulls, steady);
         for (long p : position.get()) {
             while (script.position() < p) {
                 script.next();
@@ -50,10 +52,10 @@ final class ScriptSource extends LineSource<Operation> implements CheckpointedFu
         position.clear();
         position.add(script.position());
         int rows = -1;
-        if (expected != null) {
+        if (expected != null && Control.rowsWanted()) {
             rows = script.model().write(Path.of(expected, "chk-" + context.getCheckpointId() + ".jsonl.gz"), script.position());
         }
-        Control.barrier(context.getCheckpointId(), rows);
+        Control.barrier(context.getCheckpointId(), rows, script.model());
     }
 
     @Override

@@ -1,0 +1,133 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"time"
+
+	natsd "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// natsVariable makes this program a NATS server: it holds natsOptions.
+const natsVariable = "STATEBRIDGE_FAULTS_NATS"
+
+type natsOptions struct {
+	Dir            string
+	Port           int
+	Advertise      string // where clients shall come back to: the proxy
+	User, Password string
+}
+
+// ServeNATS runs a NATS server and does not return, if this process was started to be one. It ends when whoever started it does.
+func ServeNATS() {
+	text, ok := os.LookupEnv(natsVariable)
+	if !ok {
+		return
+	}
+	var o natsOptions
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	s, err := natsd.NewServer(&natsd.Options{
+		ServerName: "faults", Host: "127.0.0.1", Port: o.Port, ClientAdvertise: o.Advertise, JetStream: true, StoreDir: o.Dir,
+		Username: o.User, Password: o.Password, NoSigs: true,
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	s.ConfigureLogger()
+	s.Start()
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the other end is gone
+	s.Shutdown()
+	s.WaitForShutdown()
+	os.Exit(0)
+}
+
+// natsServer is a NATS server in a process of its own.
+type natsServer struct {
+	natsOptions
+	cmd   *exec.Cmd
+	stdin io.Closer
+	said  bytes.Buffer
+}
+
+func newNATS(dir, user, password string) (*natsServer, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port; nothing holds it until the server does
+	if err != nil {
+		return nil, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return &natsServer{natsOptions: natsOptions{Dir: dir, Port: port, User: user, Password: password}}, l.Close()
+}
+
+func (s *natsServer) addr() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
+
+// Start starts the server and waits until JetStream answers.
+func (s *natsServer) Start(ctx context.Context) error {
+	o, err := json.Marshal(s.natsOptions)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s.said.Reset()
+	s.cmd = exec.CommandContext(ctx, self)
+	s.cmd.Env = append(os.Environ(), natsVariable+"="+string(o))
+	s.cmd.Stdout, s.cmd.Stderr = &s.said, &s.said
+	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if err = s.answers(ctx); err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			s.Kill()
+			return fmt.Errorf("nats-server does not come up: %w\n%s", err, s.said.Bytes())
+		}
+	}
+}
+
+func (s *natsServer) answers(ctx context.Context) error {
+	c, err := nats.Connect(s.addr(), nats.UserInfo(s.User, s.Password), nats.NoReconnect())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	js, err := jetstream.New(c)
+	if err != nil {
+		return err
+	}
+	_, err = js.AccountInfo(ctx)
+	return err
+}
+
+// Kill ends the server as kill -9 does.
+func (s *natsServer) Kill() { s.end(s.cmd.Process.Kill()) }
+
+// Close lets the server shut down.
+func (s *natsServer) Close() error { return s.end(s.stdin.Close()) }
+
+func (s *natsServer) end(err error) error {
+	if errors.Is(err, os.ErrProcessDone) || errors.Is(err, os.ErrClosed) {
+		err = nil
+	}
+	_ = s.cmd.Wait() // how it ended is of no interest
+	return err
+}

@@ -1,0 +1,116 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// state names a checkpoint of one life of the job.
+type state struct {
+	job        string
+	checkpoint int64
+}
+
+// auditor sums the table of accounts as fast as it can, whatever happens to the server.
+type auditor struct {
+	*ledger
+	url  string
+	sum  int64 // of all accounts but the bank's own, in every checkpoint
+	at   *track
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	looks  int
+	states      map[state]int64 // digest of what was seen
+}
+
+const auditSQL = `SELECT coalesce(p.chain, ''), coalesce(p.epoch, 0), coalesce(p.job, ''), coalesce(p.checkpoint_id, 0), a.n, a.sum, a.digest FROM
+	(SELECT count(*) AS n, coalesce(sum(balance) FILTER (WHERE id <> 0), 0)::bigint AS sum, coalesce(sum(balance * (id % 1009 + 1)), 0)::bigint AS digest FROM accounts) a
+	LEFT JOIN statebridge.progress p ON p.source = 'bank' AND p.consumer = 'accounts'`
+
+// audit begins when the table has been filled for the first time; the sum that it finds then is the one that must never change.
+func audit(l *ledger, url string) *auditor {
+	ctx, stop := context.WithCancel(l.t.Context())
+	a := &auditor{ledger: l, url: url, at: &track{name: "postgres", ledger: l}, stop: stop, states: map[state]int64{}}
+	a.done.Go(func() {
+		for ctx.Err() == nil {
+			a.connected(ctx)
+			pause(ctx, 50*time.Millisecond)
+		}
+	})
+	return a
+}
+
+// connected looks until the connection breaks.
+func (a *auditor) connected(ctx context.Context) {
+	dial, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	db, err := pgx.Connect(dial, a.url)
+	if err != nil {
+		return
+	}
+	defer db.Close(context.WithoutCancel(ctx))
+	for ctx.Err() == nil {
+		if err := a.look(ctx, db); err != nil {
+			return
+		}
+		pause(ctx, 5*time.Millisecond) // the cores are for the others, too
+	}
+}
+
+func (a *auditor) look(ctx context.Context, db *pgx.Conn) error {
+	var p position
+	var s state
+	var n, sum, digest int64
+	err := db.QueryRow(ctx, auditSQL).Scan(&p.chain, &p.epoch, &s.job, &s.checkpoint, &n, &sum, &digest)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "42P01" && a.looks == 0 {
+		pause(ctx, 100*time.Millisecond)
+		return nil // no table yet
+	}
+	if err != nil || n == 0 && a.looks == 0 {
+		return err
+	}
+	if a.looks == 0 {
+		a.sum = sum
+	}
+	a.looks++
+	if n != accounts+1 || sum != a.sum {
+		a.differ("postgres showed %d accounts and the sum %d, want %d and %d (epoch %d, checkpoint %d)", n, sum, accounts+1, a.sum, p.epoch, s.checkpoint)
+	}
+	if was, ok := a.states[s]; ok && was != digest {
+		a.differ("postgres showed checkpoint %d in two versions", s.checkpoint)
+	}
+	a.states[s] = digest
+	a.at.see(p)
+	return nil
+}
+
+// end stops looking, and compares what was seen with what the checkpoints hold.
+func (a *auditor) end(held map[state]int64) {
+	a.stop()
+	a.done.Wait()
+	for s, digest := range a.states {
+		if want, ok := held[s]; !ok || want != digest {
+			a.differ("postgres showed, for checkpoint %d of job %s, what that does not hold", s.checkpoint, s.job)
+		}
+	}
+	a.note("looked %d times at postgres and saw %d of %d checkpoints", a.looks, len(a.states), len(held))
+	if len(a.states) < 3 {
+		a.differ("only %d states were seen in postgres", len(a.states))
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
