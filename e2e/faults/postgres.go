@@ -26,7 +26,7 @@ type auditor struct {
 	done sync.WaitGroup
 
 	looks  int
-	states      map[state]int64 // digest of what was seen
+	states map[state]int64 // digest of what was seen
 }
 
 const auditSQL = `SELECT coalesce(p.chain, ''), coalesce(p.epoch, 0), coalesce(p.job, ''), coalesce(p.checkpoint_id, 0), a.n, a.sum, a.digest FROM
