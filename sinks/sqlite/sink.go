@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"sync/atomic"
 
 	driver "modernc.org/sqlite"
 	code "modernc.org/sqlite/lib"
@@ -19,6 +20,7 @@ import (
 type Sink struct {
 	write *sql.DB // one connection: SQLite has one writer
 	read  *sql.DB // positions are read while another consumer's epoch is being written
+	made  atomic.Bool
 }
 
 // Open opens the database at path and creates the file when it is absent.
@@ -39,10 +41,20 @@ func Open(ctx context.Context, path string) (*Sink, error) {
 		return nil, errors.Join(err, s.write.Close())
 	}
 	s.write.SetMaxOpenConns(1)
-	if _, err := s.write.ExecContext(ctx, createProgress); err != nil {
+	if err := s.ready(ctx); err != nil && !busy(err) {
 		return nil, errors.Join(fmt.Errorf("sqlite database %s: %w", path, classify(err)), s.Close())
 	}
 	return s, nil
+}
+
+// ready makes the table of positions, once. Another process may keep the file locked, at the start of this one too.
+func (s *Sink) ready(ctx context.Context) error {
+	if s.made.Load() {
+		return nil
+	}
+	_, err := s.write.ExecContext(ctx, createProgress)
+	s.made.Store(err == nil)
+	return err
 }
 
 // Close closes the file.
@@ -60,6 +72,9 @@ const selectPosition = `SELECT chain, epoch, revision, job, checkpoint_id, locat
 
 // Position reads the progress row, and looks whether the rows that it tells of are still there.
 func (s *Sink) Position(ctx context.Context, t sinks.Table) (sinks.Position, error) {
+	if err := s.ready(ctx); err != nil {
+		return sinks.Position{}, classify(err)
+	}
 	var p sinks.Position
 	var rows int64
 	err := s.read.QueryRowContext(ctx, selectPosition, t.Source, t.Consumer).Scan(
@@ -107,6 +122,12 @@ func classify(err error) error {
 		return sinks.Permanent(err)
 	}
 	return err
+}
+
+// busy tells whether somebody else has locked the file.
+func busy(err error) bool {
+	var e *driver.Error
+	return errors.As(err, &e) && e.Code()&0xff == code.SQLITE_BUSY
 }
 
 // constraint tells whether an error is a broken NOT NULL, UNIQUE, CHECK or the like.

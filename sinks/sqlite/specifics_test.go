@@ -199,3 +199,24 @@ func TestKeyRenamed(t *testing.T) {
 		}
 	}
 }
+
+// Another process may be writing when this one starts: no reason to give up.
+func TestOpenLockedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "locked.db")
+	lock, err := reader(t, path).Conn(t.Context())
+	if err == nil {
+		defer lock.Close()
+		_, err = lock.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, path)
+	defer s.Close()
+	if _, err := lock.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := s.Position(t.Context(), sinks.Table{Source: "s", Consumer: "t"}); err != nil || at != (sinks.Position{}) {
+		t.Errorf("position %+v, %v", at, err)
+	}
+}
