@@ -19,8 +19,14 @@ var errWait = errors.New("nothing new")
 // broken it is the newest full one behind the position; and where the position is of a history that was lost, or after is 0, the newest full one at all.
 // ErrResync says that there is none from which the newest epoch can be reached: ask for a full epoch, wait, and call again.
 func (s *Source) Next(ctx context.Context, consumer, chain string, after uint64) (Epoch, error) {
-	wake := make(chan *nats.Msg, 1)
-	if sub, err := s.bus.conn.ChanSubscribe(s.keySubject(Token(consumer)+".*"), wake); err == nil { // a hint only: it may be forbidden, or come before the record can be read
+	wake := make(chan struct{}, 1)
+	hint := func(*nats.Msg) {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+	if sub, err := s.bus.conn.Subscribe(s.keySubject(Token(consumer)+".*"), hint); err == nil { // it may be forbidden, or come before the record can be read
 		defer func() { _ = sub.Unsubscribe() }()
 	}
 	pause := 50 * time.Millisecond
