@@ -27,6 +27,15 @@ func (w *Worker) next(ctx context.Context, from Position) (stream.Epoch, error) 
 	if from.Chain == "" {
 		return w.full(ctx, from, cmp.Or(from.Lost, PositionGone))
 	}
+	if w.idle {
+		other, err := w.otherHead(ctx, from)
+		if err != nil {
+			return stream.Epoch{}, err
+		}
+		if w.idle = false; other {
+			return w.full(ctx, from, "the number of the epoch that the target holds was given out again")
+		}
+	}
 	to, err := w.source.Next(ctx, w.table.Consumer, from.Chain, from.Epoch)
 	if err != nil || to.Full || to.Base == nil || *to.Base == from.Snapshot {
 		w.wanted = nil
@@ -37,6 +46,13 @@ func (w *Worker) next(ctx context.Context, from Position) (stream.Epoch, error) 
 			"base", to.Base.CheckpointID, "held", from.Snapshot.CheckpointID)
 	}
 	return w.full(ctx, from, "the next epoch is relative to a snapshot that the target does not hold")
+}
+
+// otherHead says whether the newest epoch has the target's number and is not the one that the target took. That is so when the server lost the end of what it had
+// acknowledged and nothing has followed yet that would show it: the job may have ended.
+func (w *Worker) otherHead(ctx context.Context, from Position) (bool, error) {
+	head, ok, err := w.source.Head(ctx, w.table.Consumer)
+	return ok && head.Chain == from.Chain && head.Number == from.Epoch && head.Snapshot != from.Snapshot, err
 }
 
 // full gives a full epoch to start from. One with deltas behind it would take readers back in time, to live through all of them once more. So a new

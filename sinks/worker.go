@@ -65,6 +65,7 @@ type Worker struct {
 	held     stream.Epoch // committed last, by this Worker
 	wanted   *want        // nil when no full epoch is waited for
 	lost     bool         // it has been told that the target has lost its rows
+	idle     bool         // nothing was published for a while
 	progress progress
 }
 
@@ -115,8 +116,11 @@ func (w *Worker) follow(ctx, hold context.Context) error {
 		case errors.Is(err, stream.ErrResync):
 			err = w.resync(ctx, err)
 		}
-		d := pause.NextBackOff()
-		w.log.WarnContext(ctx, "sink waits before it tries again", "error", err, "wait", d)
+		d, level := pause.NextBackOff(), slog.LevelWarn
+		if errors.Is(err, ErrFenced) { // a worker of another process was quicker, which is no fault
+			level = slog.LevelDebug
+		}
+		w.log.Log(ctx, level, "sink waits before it tries again", "error", err, "wait", d)
 		w.progress.fail(err)
 		select {
 		case <-ctx.Done():
@@ -146,6 +150,7 @@ func (w *Worker) step(ctx, hold context.Context) error {
 	to, err := w.next(idle, from)
 	if err != nil {
 		if idle.Err() != nil {
+			w.idle = true
 			return nil // nothing new: look at the target again
 		}
 		return fmt.Errorf("after epoch %d: %w", from.Epoch, err)

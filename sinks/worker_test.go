@@ -447,3 +447,28 @@ func TestWorkerLooksAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestWorkerNoticesANumberGivenOutAgain: the server lost the newest epoch, another one got its number, and nothing follows.
+func TestWorkerNoticesANumberGivenOutAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, sink, reg := newSource(), newSink(), &fakeRegistry{}
+		reg.onAsk = func() { source.publish(stream.Epoch{Full: true, Resync: true}, change("a"), change("c")) }
+		source.publish(stream.Epoch{Full: true}, change("a"))
+		err := run(t, source, sink, reg, func(w *sinks.Worker) {
+			caughtUp(t, w, 1)
+			source.publish(stream.Epoch{}, change("b"))
+			caughtUp(t, w, 2)
+			source.mu.Lock()
+			source.epochs = source.epochs[:1]
+			source.mu.Unlock()
+			source.publish(stream.Epoch{Snapshot: stream.SnapshotRef{CheckpointID: 7, Location: "chk-7"}}, change("c"))
+			caughtUp(t, w, 3)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(reg.resyncs) != 1 || !sink.rows["c"] || sink.rows["b"] {
+			t.Errorf("asked %d times, rows = %v", len(reg.resyncs), sink.rows)
+		}
+	})
+}
