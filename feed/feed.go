@@ -81,7 +81,7 @@ const (
 var errNothing = errors.New("no new complete snapshot")
 
 // Run publishes each new snapshot until ctx ends. Snapshots that can't be read are logged and passed over; an error is one of
-// the stream or the pins, or says that another process has taken over.
+// the stream or the pins, or says that the lease is lost. Then Run may be called again.
 func (f *Feed) Run(ctx context.Context) error {
 	return f.hold(ctx, func(ctx context.Context) error {
 		for ctx.Err() == nil {
@@ -163,7 +163,7 @@ func (f *Feed) hold(ctx context.Context, do func(context.Context) error) error {
 	go func() {
 		select {
 		case <-lease.Lost():
-			cancel(errors.New("another process publishes this consumer now"))
+			cancel(errors.New("the lease is lost: another process may publish this consumer now"))
 		case <-stop:
 		}
 	}()

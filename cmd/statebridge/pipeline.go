@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/statebridge/statebridge/checkpoint"
@@ -36,6 +37,9 @@ type pipeline struct {
 
 // fullEpochWait is how long a sink without rows waits for the full epoch of the newest snapshot, which takes its time for a large state.
 const fullEpochWait = 5 * time.Minute
+
+// retryFeed is the longest pause before publishing is tried again.
+const retryFeed = 30 * time.Second
 
 // retryRefused is how long a worker rests whose target refuses an epoch. Other sinks go on meanwhile.
 const retryRefused = time.Minute
@@ -159,8 +163,7 @@ func (p *pipeline) close() error {
 	return errors.Join(errs...)
 }
 
-// run follows the source until ctx ends. A sink that refuses an epoch is logged and tried again later; a lost bus or a lost
-// consumer ends the run.
+// run follows the source until ctx ends. Whatever fails meanwhile is logged and tried again; only a connection to the bus that is gone for good ends the run.
 func (p *pipeline) run(ctx context.Context) error {
 	p.log.InfoContext(ctx, "following", "source", p.config.Source.Name, "checkpoints", p.config.Source.Flink.Checkpoints,
 		"consumers", len(p.feeds), "sinks", len(p.sinks), "embedded_server", p.bus.Embedded())
@@ -174,9 +177,9 @@ func (p *pipeline) run(ctx context.Context) error {
 		}
 	})
 	for i := range p.feeds {
-		g.Go(func() error { return p.feeds[i].Run(gctx) })
+		g.Go(func() error { p.publish(gctx, p.feeds[i]); return nil })
 		for _, w := range p.workers[i] {
-			g.Go(func() error { return p.work(gctx, w) })
+			g.Go(func() error { p.work(gctx, w); return nil })
 		}
 	}
 	err := g.Wait()
@@ -186,7 +189,28 @@ func (p *pipeline) run(ctx context.Context) error {
 	return err
 }
 
-func (p *pipeline) work(ctx context.Context, w *sinks.Worker) error {
+// publish runs a feed, again and again: the bus may be down for longer than a lease lasts, and another process may have published meanwhile.
+func (p *pipeline) publish(ctx context.Context, f *feed.Feed) {
+	pause := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(retryFeed), backoff.WithMaxElapsedTime(0))
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := f.Run(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > retryFeed {
+			pause.Reset()
+		}
+		d := pause.NextBackOff()
+		p.log.ErrorContext(ctx, "publishing was interrupted", "error", err, "retry_in", d)
+		select {
+		case <-ctx.Done():
+		case <-time.After(d):
+		}
+	}
+}
+
+func (p *pipeline) work(ctx context.Context, w *sinks.Worker) {
 	for ctx.Err() == nil {
 		if err := w.Run(ctx); err != nil {
 			p.log.ErrorContext(ctx, "sink refuses the epoch", "error", err, "retry_in", retryRefused)
@@ -196,7 +220,6 @@ func (p *pipeline) work(ctx context.Context, w *sinks.Worker) error {
 		case <-time.After(retryRefused):
 		}
 	}
-	return nil
 }
 
 // once publishes what is there and waits until every sink has committed it, but no longer than patience for one whose target fails all that time. Consumers
