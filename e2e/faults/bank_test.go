@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/statebridge/statebridge/e2e"
 )
 
@@ -20,6 +22,7 @@ var (
 
 func TestMain(m *testing.M) {
 	ServeNATS()
+	logging.Disable() // of the client that reads Redis here: a server that is down is no news
 	code := e2e.Main(m)
 	if s := Summary(); s != "" {
 		fmt.Println(s)

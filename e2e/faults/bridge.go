@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +21,7 @@ type bridge struct {
 	down    bool // on purpose
 	ended   time.Time
 	starts  int
+	said    int // bytes of log before the last start
 }
 
 func newBridge(l *ledger, name, bin, dir, config string) *bridge {
@@ -27,7 +29,7 @@ func newBridge(l *ledger, name, bin, dir, config string) *bridge {
 }
 
 func (b *bridge) start() {
-	b.down, b.ended = false, time.Time{}
+	b.down, b.ended, b.said = false, time.Time{}, len(b.log())
 	b.process = b.config.Start()
 	b.starts++
 }
@@ -40,15 +42,14 @@ func (b *bridge) kill() {
 func (b *bridge) freeze() { b.process.Signal(syscall.SIGSTOP) }
 func (b *bridge) wake()   { b.process.Signal(syscall.SIGCONT) }
 
-// tend starts the bridge again a second after it has ended by itself, which it may with an error.
+// tend starts the bridge again a second after it has ended by itself, which it may if what it needs to start is not there.
 func (b *bridge) tend() {
 	code, ended := b.process.Ended()
 	switch {
 	case b.down || !ended:
 	case b.ended.IsZero():
 		b.ended = time.Now()
-		b.note("%s ended by itself with exit code %d", b.name, code)
-		if code != 1 {
+		if code != 1 || bytes.Contains(b.log()[b.said:], []byte("msg=following")) {
 			b.differ("%s ended by itself with exit code %d", b.name, code)
 		}
 	case time.Since(b.ended) > time.Second:
@@ -58,18 +59,24 @@ func (b *bridge) tend() {
 
 var crash = regexp.MustCompile(`(?m)^(panic:|fatal error:|runtime error:|goroutine [0-9]+ \[|unexpected fault address|WARNING: DATA RACE).*$`)
 
-// check ends the bridge as a service manager does and looks through all that it has ever said.
-func (b *bridge) end(secrets []string) {
-	b.process.Stop()
+func (b *bridge) log() []byte {
+	b.t.Helper()
 	said, err := os.ReadFile(b.config.Log())
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	return said
+}
+
+// end stops the bridge as a service manager does and looks through all that it has ever said.
+func (b *bridge) end(secrets []string) {
+	b.process.Stop()
+	said := b.log()
 	if line := crash.Find(said); line != nil {
 		b.differ("%s crashed: %s", b.name, line)
 	}
 	for i, secret := range secrets {
-		if strings.Contains(string(said), secret) {
+		if bytes.Contains(said, []byte(secret)) {
 			b.differ("the log of %s has the password of server %d", b.name, i)
 		}
 	}
@@ -78,11 +85,7 @@ func (b *bridge) end(secrets []string) {
 
 // saveLog copies the log to where it can be looked at after the test.
 func (b *bridge) saveLog(dir string) {
-	said, err := os.ReadFile(b.config.Log())
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(b.name, " ", "-")+".log"), said, 0o644)
-	}
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(b.name, " ", "-")+".log"), b.log(), 0o644); err != nil {
 		b.t.Errorf("save the log of %s: %v", b.name, err)
 	}
 }
