@@ -43,14 +43,18 @@ fuzz:
 		done; \
 	done
 
-# While a real job moves, run is killed at random points; readers and the final rows are checked.
+# Everything that two bridges stand on fails at random while a real job moves money; readers and, again and again, all rows are checked. The last line counts.
+# The seed that is printed first repeats the faults: make faults FAULTS='-seed 42'. With -logs DIR the logs of the bridges are kept.
 faults:
 	.ci/setup test
-	go test -count=1 -timeout 30m -run '^TestKill$$' -v ./e2e
+	go test -c -o e2e/faults/faults.test ./e2e/faults
+	cd e2e/faults && ./faults.test -test.v -test.timeout 1h -test.run '^TestBank$$' -seed 0 -faults 40 $(FAULTS)
 
+# An hour, and at least 200 faults.
 faults-long:
 	.ci/setup test
-	go test -count=20 -timeout 6h -run '^TestKill$$' -v ./e2e
+	go test -c -o e2e/faults/faults.test ./e2e/faults
+	cd e2e/faults && ./faults.test -test.v -test.timeout 5h -test.run '^TestBank$$' -seed 0 -faults 200 -for 1h $(FAULTS)
 
 # Ratios to Flink's State Processor API and to our own limits. It fails when one misses its goal; a busy machine makes it miss. BENCH adds flags.
 bench:

@@ -186,8 +186,8 @@ func redisRow(ctx context.Context, db *redis.Client, key string) (string, error)
 	return line(row), nil
 }
 
-// sqliteAccounts reads the table of accounts from a file.
-func sqliteAccounts(ctx context.Context, file string) (table, error) {
+// SQLiteAccounts reads the table of accounts from a file.
+func SQLiteAccounts(ctx context.Context, file string) (table, error) {
 	db, err := sql.Open("sqlite", file)
 	if err != nil {
 		return nil, err
@@ -291,7 +291,7 @@ func (g *Targets) Differ(want map[string]table) string {
 	if g.SQLite == "" {
 		return ""
 	}
-	got, err := sqliteAccounts(ctx, g.SQLite)
+	got, err := SQLiteAccounts(ctx, g.SQLite)
 	if err != nil {
 		return fmt.Sprintf("sqlite table accounts: %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	seed   = flag.Uint64("seed", 0, "of the faults; 0: a new one")
+	seed   = flag.Uint64("seed", 1, "of the faults; 0: a new one")
 	least  = flag.Int("faults", perRound, "`how many` there are at least")
 	lasts  = flag.Duration("for", 0, "`how long` there are faults at least")
 	logDir = flag.String("logs", "", "`folder` that the logs of the bridges are kept in")
