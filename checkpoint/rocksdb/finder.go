@@ -17,8 +17,7 @@ type Finder struct {
 	db    *DB
 	runs  [][]FileMeta // of each at most two tables hold a key
 	open  map[uint64]*opened
-	files []FileMeta // of all asks together
-	steps []step
+	files []*FileMeta // of all asks together
 }
 
 // Ask is a key that is looked up.
@@ -95,12 +94,12 @@ func (f *Finder) candidates(a *Ask) {
 		})
 		for ; i < len(files) && bytes.Compare(files[i].SmallestUser(), a.Key) <= 0; i++ {
 			if int64(files[i].LargestSeq) > a.Floor {
-				f.files = append(f.files, files[i])
+				f.files = append(f.files, &files[i])
 			}
 		}
 	}
 	a.to = len(f.files)
-	slices.SortStableFunc(f.files[a.from:], func(x, y FileMeta) int { return cmp.Compare(y.LargestSeq, x.LargestSeq) })
+	slices.SortStableFunc(f.files[a.from:], func(x, y *FileMeta) int { return cmp.Compare(y.LargestSeq, x.LargestSeq) })
 }
 
 // below tells whether the whole table lies below the key.

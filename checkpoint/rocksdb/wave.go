@@ -11,13 +11,7 @@ type opened struct {
 	ref           *tableRef
 	index         *sst.Iter // to find blocks by; nil until the filter has let a key pass
 	parts, blocks fetch.Want
-}
-
-// step is one table to look into for one ask.
-type step struct {
-	ask   *Ask
-	table *opened
-	rank  int // how many newer tables the wave has taken up for the same ask
+	asks          [][]*Ask // of the wave, ascending; by how many newer tables it has taken up for the same ask
 }
 
 // wave takes the open asks on by a table each, the first of them at least, and gives how many it took. Where lanes would be
@@ -32,15 +26,15 @@ func (f *Finder) wave(asks []Ask, open []int) (taken int, err error) {
 	}
 	defer parts.Done()
 	parts.Yield()
-	if taken, err = f.choose(asks, open[:taken]); err != nil || len(f.steps) == 0 {
-		return taken, err
+	if taken, err = f.choose(asks, open[:taken]); err != nil {
+		return 0, err
 	}
 	blocks, err := f.fetch(func(t *opened) *fetch.Want { return &t.blocks })
 	if err != nil {
 		return 0, err
 	}
 	defer blocks.Done()
-	return taken, f.search()
+	return taken, f.search(f.depth(len(open)))
 }
 
 // tablesAtOnce bounds the tables that a wave opens, with their indexes and filters.
@@ -62,7 +56,7 @@ func (f *Finder) acquire(asks []Ask, open []int) (taken int, err error) {
 		for _, m := range next {
 			if f.open[m.Number] == nil && !wanted[m.Number] {
 				wanted[m.Number] = true
-				files = append(files, m)
+				files = append(files, *m)
 			}
 		}
 		taken++
@@ -78,12 +72,15 @@ func (f *Finder) acquire(asks []Ask, open []int) (taken int, err error) {
 }
 
 // next gives the tables that the wave looks into for one of so many asks.
-func (f *Finder) next(a *Ask, asks int) []FileMeta {
-	depth := 1
-	if f.db.link.Far() {
-		depth = max(1, f.db.link.Lanes()/asks)
+func (f *Finder) next(a *Ask, asks int) []*FileMeta {
+	return f.files[a.from:min(a.from+f.depth(asks), a.to)]
+}
+
+func (f *Finder) depth(asks int) int {
+	if !f.db.link.Far() {
+		return 1
 	}
-	return f.files[a.from:min(a.from+depth, a.to)]
+	return max(1, f.db.link.Lanes()/asks)
 }
 
 // fetchParts brings the partitions of filters and indexes that the wave needs.
@@ -120,8 +117,6 @@ func (f *Finder) fetch(of func(*opened) *fetch.Want) (*fetch.Batch, error) {
 
 // choose asks filters and indexes which blocks the wave needs, until these are as many as fit.
 func (f *Finder) choose(asks []Ask, open []int) (taken int, err error) {
-	clear(f.steps)
-	f.steps = f.steps[:0]
 	var size int64
 	for _, i := range open {
 		if size > f.db.link.Memory() {
@@ -161,7 +156,10 @@ func (f *Finder) choose1(a *Ask, t *opened, rank int) (size int64, err error) {
 	for _, s := range t.blocks.Spans[n:] {
 		size += s.Len
 	}
-	f.steps = append(f.steps, step{a, t, rank})
+	for len(t.asks) <= rank {
+		t.asks = append(t.asks, nil)
+	}
+	t.asks[rank] = append(t.asks[rank], a)
 	return size, nil
 }
 

@@ -22,6 +22,8 @@ type Iter struct {
 	top, part indexEntries
 	partAt    handle // of part; size 0: none
 	twoLevel  bool
+	sought    []byte // the user key that the index was moved to, if placed
+	placed    bool
 	win       window
 	stream    *fetch.Stream // from a far file, in place of the window
 	buf       []byte        // an uncompressed block
@@ -66,7 +68,7 @@ func (i *Iter) Reset(ctx context.Context, t *Table, r Reading) error {
 func (i *Iter) rewind() {
 	i.top.rewind()
 	i.part.reset(block{}, i.t.props.form())
-	i.partAt = handle{}
+	i.partAt, i.placed = handle{}, false
 	i.data.reset(block{})
 }
 
@@ -101,9 +103,9 @@ func (i *Iter) stop() {
 // Release lets go of the table but not of the buffers, unless they are huge. The iterator may be Reset again.
 func (i *Iter) Release() {
 	i.stop()
-	buf, win, key := i.buf, i.win.buf, i.data.key
+	buf, win, key, sought := i.buf, i.win.buf, i.data.key, i.sought
 	*i = Iter{}
-	i.buf, i.win.buf, i.data.key = usual(buf), usual(win), usual(key)
+	i.buf, i.win.buf, i.data.key, i.sought = usual(buf), usual(win), usual(key), usual(sought)
 }
 
 func usual(buf []byte) []byte {
@@ -224,6 +226,7 @@ func (i *Iter) stripSeq() bool {
 
 // nextBlock moves the index to the next data block.
 func (i *Iter) nextBlock() bool {
+	i.placed = false
 	if i.failed(i.data.err) {
 		return false
 	}
@@ -242,9 +245,30 @@ func (i *Iter) nextBlock() bool {
 	return true
 }
 
-// seekBlock moves the index to the first data block that can hold user.
+// seekBlock moves the index to the first data block that can hold user. Ascending keys often share one.
 func (i *Iter) seekBlock(user []byte) bool {
 	i.data.reset(block{})
+	if i.placed && bytes.Compare(i.sought, user) <= 0 && !i.leaf().below(i.leaf().key, user) {
+		i.sought = append(i.sought[:0], user...)
+		return true
+	}
+	if !i.moveIndex(user) {
+		i.placed = false
+		return false
+	}
+	i.sought, i.placed = append(i.sought[:0], user...), true
+	return true
+}
+
+// leaf is the part of the index that leads to data blocks.
+func (i *Iter) leaf() *indexEntries {
+	if i.twoLevel {
+		return &i.part
+	}
+	return &i.top
+}
+
+func (i *Iter) moveIndex(user []byte) bool {
 	if !i.top.seek(user) {
 		i.part.reset(block{}, i.t.props.form())
 		i.partAt = handle{}
@@ -284,12 +308,7 @@ func (i *Iter) loadPart() bool {
 }
 
 // at is the data block that the index stands at.
-func (i *Iter) at() handle {
-	if i.twoLevel {
-		return i.part.at
-	}
-	return i.top.at
-}
+func (i *Iter) at() handle { return i.leaf().at }
 
 // loadData reads the data block that the index stands at, unless it is still there from an earlier seek.
 func (i *Iter) loadData() bool {

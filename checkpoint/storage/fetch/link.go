@@ -51,8 +51,8 @@ func NewLink(latency time.Duration, o Options) *Link {
 		slots: semaphore.NewWeighted(int64(o.Lanes)), streams: semaphore.NewWeighted(half), batches: semaphore.NewWeighted(half)}
 }
 
-// Far tells whether requests are worth planning for.
-func (l *Link) Far() bool { return l.latency > 0 }
+// Far tells whether requests are worth planning for. No link is near.
+func (l *Link) Far() bool { return l != nil && l.latency > 0 }
 
 // Lanes is how many requests may be under way.
 func (l *Link) Lanes() int { return l.lanes }
@@ -65,60 +65,33 @@ func (l *Link) Cost() Cost {
 	return Cost{Latency: l.latency, Rate: farRate, Lanes: l.lanes}
 }
 
-// Store puts the link before a store: the files that it opens share the lanes. A near store stays as it is.
-func (l *Link) Store(s storage.Store) storage.Store {
-	if r, ok := s.(storage.Remote); ok && l.Far() {
-		return &store{r, l}
+// File puts a file behind the link: all such files share its lanes. A near one stays as it is.
+func (l *Link) File(f storage.File) storage.File {
+	if !l.Far() {
+		return f
 	}
-	return s
+	return &far{f, l}
 }
 
-type store struct {
-	storage.Remote
-	link *Link
-}
-
-func (s *store) Open(ctx context.Context, uri string) (storage.File, error) {
-	f, err := s.Remote.Open(ctx, uri)
-	return s.link.file(f, err)
-}
-
-func (s *store) OpenSized(ctx context.Context, uri string, size int64) (storage.File, error) {
-	f, err := s.Remote.OpenSized(ctx, uri, size)
-	return s.link.file(f, err)
-}
-
-func (l *Link) file(f storage.File, err error) (storage.File, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &File{f, l}, nil
-}
-
-// File is one behind a link.
-type File struct {
+// far is a file behind a link.
+type far struct {
 	storage.File
 	link *Link
 }
 
 // Of gives the link that a file lies behind, nil if it is near.
 func Of(f storage.File) *Link {
-	if far, ok := f.(*File); ok {
-		return far.link
+	if f, ok := f.(*far); ok {
+		return f.link
 	}
 	return nil
 }
 
 // ReadAt waits for a lane.
-func (f *File) ReadAt(ctx context.Context, p []byte, off int64) error {
+func (f *far) ReadAt(ctx context.Context, p []byte, off int64) error {
 	if err := f.link.slots.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer f.link.slots.Release(1)
 	return f.File.ReadAt(ctx, p, off)
-}
-
-// Section gives a part of the file behind the same link.
-func (f *File) Section(off, size int64, name string) storage.File {
-	return &File{storage.Section(f.File, off, size, name), f.link}
 }
