@@ -19,7 +19,6 @@ import (
 	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/checkpoint/rocksdb"
 	"github.com/statebridge/statebridge/checkpoint/storage"
-	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/state"
 )
 
@@ -53,14 +52,8 @@ var unpacked = sync.OnceValues(func() (*zip.Reader, error) {
 	return zip.NewReader(bytes.NewReader(b), int64(len(b)))
 })
 
-// oneChain opens the checkpoints of one chain, whose files are near.
+// oneChain opens the checkpoints of one chain.
 func oneChain(t testing.TB, name string) []*chained {
-	t.Helper()
-	return chainOver(t, name, nil)
-}
-
-// chainOver opens the checkpoints of one chain, whose files lie behind a link.
-func chainOver(t testing.TB, name string, link *fetch.Link) []*chained {
 	t.Helper()
 	z, err := unpacked()
 	if err != nil {
@@ -72,7 +65,7 @@ func chainOver(t testing.TB, name string, link *fetch.Link) []*chained {
 		if _, err := fs.Stat(z, dir); err != nil {
 			break
 		}
-		out = append(out, openChained(t, z, dir, link))
+		out = append(out, openChained(t, z, dir))
 	}
 	if len(out) < 2 {
 		t.Fatalf("chain %s has %d checkpoints", name, len(out))
@@ -80,8 +73,8 @@ func chainOver(t testing.TB, name string, link *fetch.Link) []*chained {
 	return out
 }
 
-// chains opens the checkpoints of all chains, each behind a link of its own.
-func chains(t testing.TB, link func() *fetch.Link) map[string][]*chained {
+// chains opens the checkpoints of all chains.
+func chains(t testing.TB) map[string][]*chained {
 	t.Helper()
 	z, err := unpacked()
 	if err != nil {
@@ -93,12 +86,12 @@ func chains(t testing.TB, link func() *fetch.Link) map[string][]*chained {
 	}
 	out := map[string][]*chained{}
 	for _, name := range names {
-		out[name] = chainOver(t, name, link())
+		out[name] = oneChain(t, name)
 	}
 	return out
 }
 
-func openChained(t testing.TB, z fs.FS, dir string, link *fetch.Link) *chained {
+func openChained(t testing.TB, z fs.FS, dir string) *chained {
 	t.Helper()
 	c := &chained{name: dir, scan: map[string][][2]string{}, db: &database{files: files{}}}
 	for line := range lines(t, z, dir+"/tables.txt") {
@@ -121,8 +114,8 @@ func openChained(t testing.TB, z fs.FS, dir string, link *fetch.Link) *chained {
 			at = strings.TrimPrefix(h.Path, "file:/")
 		}
 		b, err := fs.ReadFile(z, at)
-		return link.File(slow{storage.NewInline(at, b), c}), err
-	}, rocksdb.Options{Link: link})
+		return slow{storage.NewInline(at, b), c}, err
+	}, rocksdb.Options{})
 	if err != nil {
 		t.Fatal(dir, err)
 	}

@@ -6,6 +6,7 @@ import "time"
 // yaml its name, doc its meaning, default its value when absent, enum its choices, min and max its bounds.
 type Config struct {
 	NATS      NATS       `yaml:"nats" doc:"The NATS server that carries the changes."`
+	Storage   Storage    `yaml:"storage" doc:"How remote files are reached. Credentials come from where each cloud's own tools look for them, never from here."`
 	Source    Source     `yaml:"source" doc:"The job whose snapshots are followed." required:"true"`
 	Consumers []Consumer `yaml:"consumers" doc:"The states that are published, one entry each." required:"true"`
 	Sinks     []Sink     `yaml:"sinks" doc:"The targets that are kept equal to the newest snapshot. Without any, changes are published only."`
@@ -35,6 +36,20 @@ type TLS struct {
 	Key  string `yaml:"key" doc:"Key of the client certificate."`
 }
 
+// Storage says how remote files are reached.
+type Storage struct {
+	CA       string `yaml:"ca" doc:"Certificates (PEM) that servers may chain to, beside the system's."`
+	Requests int    `yaml:"requests" default:"32" min:"1" max:"1024" doc:"Requests under way at once to each store."`
+	S3       S3     `yaml:"s3" doc:"Amazon S3 and what speaks its protocol."`
+}
+
+// S3 says where buckets are.
+type S3 struct {
+	Endpoint  string `yaml:"endpoint" doc:"URL of the service (Flink's s3.endpoint). Empty: that of AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or Amazon's."`
+	Region    string `yaml:"region" doc:"Region of the buckets. Empty: that of AWS_REGION, AWS_DEFAULT_REGION, or the bucket's, which is then asked for."`
+	PathStyle string `yaml:"path_style" default:"auto" enum:"auto,true,false" doc:"Whether the bucket stands in the path instead of the host name (Flink's s3.path.style.access). auto: as the endpoint suggests."`
+}
+
 // Source is one followed job.
 type Source struct {
 	Name       string `yaml:"name" doc:"Name of the source on the wire and in logs." required:"true"`
@@ -47,7 +62,7 @@ type Source struct {
 
 // Flink says where a job leaves its snapshots.
 type Flink struct {
-	Checkpoints string        `yaml:"checkpoints" doc:"The job's state.checkpoints.dir, or the directory of one job in it: a path or a file: URI." required:"true"`
+	Checkpoints string        `yaml:"checkpoints" doc:"The job's state.checkpoints.dir, or the directory of one job in it: a path, or a URI as Flink has it (file, s3, s3a, s3n, s3p)." required:"true"`
 	Job         string        `yaml:"job" doc:"Id of the job, where the directory holds several. Empty: the one with the newest checkpoint."`
 	REST        string        `yaml:"rest" doc:"Address of the JobManager's REST API (http, https), asked for completed checkpoints. Empty: the directory alone is watched."`
 	PathMap     []string      `yaml:"path_map" doc:"FROM=TO: a file that the metadata names below FROM is looked for below TO. The longest FROM that fits comes first."`

@@ -47,13 +47,28 @@ func Parse(text []byte, environ func(string) (string, bool), overrides map[strin
 	if len(f.list) == 1 && f.list[0].Path == "" { // no YAML at all: what it lacks is no news
 		return nil, f.err()
 	}
-	overlay(c, environ, overrides, f)
+	overlay(settings(reflect.ValueOf(c).Elem(), ""), environ, overrides, f)
 	readSecrets(c, f)
 	c.validate(f)
 	if err := f.err(); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// LoadStorage gives the member storage alone, for commands without a file: from the environment and the overrides.
+func LoadStorage(environ func(string) (string, bool), overrides map[string]string) (*Storage, error) {
+	s := new(Storage)
+	f := &faults{lines: map[string]int{}}
+	v := reflect.ValueOf(s).Elem()
+	setDefaults(v)
+	overlay(settings(v, "storage"), environ, overrides, f)
+	checkTags(v, "storage", f)
+	s.validate(f)
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func readFile(path string) ([]byte, error) {
@@ -101,8 +116,7 @@ func parse(text []byte, f *faults) ast.Node {
 }
 
 // overlay sets what the environment and the overrides name.
-func overlay(c *Config, environ Environ, overrides map[string]string, f *faults) {
-	all := settings(reflect.ValueOf(c).Elem(), "")
+func overlay(all []Setting, environ Environ, overrides map[string]string, f *faults) {
 	given := map[string]string{} // path to where it is from
 	for _, s := range all {
 		text, from, ok := outside(s, environ, overrides)

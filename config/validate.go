@@ -20,6 +20,7 @@ func (c *Config) Validate() error {
 func (c *Config) validate(f *faults) {
 	checkTags(reflect.ValueOf(c).Elem(), "", f)
 	c.NATS.validate(f)
+	c.Storage.validate(f)
 	c.Source.validate(f)
 	c.validateConsumers(f)
 	c.validateSinks(f)

@@ -78,9 +78,7 @@ func (t TLS) validate(path string, f *faults) {
 func (s *Source) validate(f *faults) {
 	checkName(s.Name, "source.name", f)
 	fl := s.Flink
-	if scheme, rest, ok := strings.Cut(fl.Checkpoints, ":"); ok && strings.HasPrefix(rest, "/") && scheme != "file" {
-		f.add("source.flink.checkpoints", "has the scheme %s, which is not read; a path or a file: URI is", scheme)
-	}
+	validateAddress(fl.Checkpoints, "source.flink.checkpoints", f)
 	if strings.ContainsAny(fl.Job, `/\`) || strings.HasPrefix(fl.Job, ".") {
 		f.add("source.flink.job", "must be the id of a job, not a path")
 	}

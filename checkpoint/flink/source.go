@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/statebridge/statebridge/checkpoint/storage"
-	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 )
 
 // position is a byte in a stream that may be compressed: byte skip of what is decoded from file offset at.
@@ -26,22 +25,16 @@ type plain struct {
 	f        storage.File
 	off, end int64
 	piece    int
-	most     int
 }
 
 // Pieces grow, so that a small state costs a small read.
 const (
 	minPiece = 8 << 10
 	maxPiece = 256 << 10
-	farPiece = 4 << 20
 )
 
 func newPlain(f storage.File, from position, end int64) *plain {
-	p := &plain{f: f, off: from.at + int64(from.skip), end: end, piece: minPiece, most: maxPiece}
-	if fetch.Of(f) != nil {
-		p.piece, p.most = maxPiece, farPiece
-	}
-	return p
+	return &plain{f: f, off: from.at + int64(from.skip), end: end, piece: minPiece}
 }
 
 func (p *plain) fill(ctx context.Context, dst []byte) ([]byte, int64, error) {
@@ -55,6 +48,6 @@ func (p *plain) fill(ctx context.Context, dst []byte) ([]byte, int64, error) {
 		return dst, at, err
 	}
 	p.off += int64(n)
-	p.piece = min(2*p.piece, p.most)
+	p.piece = min(2*p.piece, maxPiece)
 	return dst[:len(dst)+n], at, nil
 }

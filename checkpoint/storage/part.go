@@ -20,7 +20,7 @@ func (f *Inline) ReadAt(ctx context.Context, p []byte, off int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := within(f.name, off, len(p), f.Size()); err != nil {
+	if err := Within(f.name, off, len(p), f.Size()); err != nil {
 		return err
 	}
 	copy(p, f.b[off:])
@@ -39,6 +39,11 @@ func (f *Inline) Close() error { return nil }
 // Section gives size bytes of f from off as a File of their own, for several logical files that share a physical one.
 // Closing it closes f.
 func Section(f File, off, size int64, name string) File {
+	if own, ok := f.(interface {
+		Section(off, size int64, name string) File
+	}); ok {
+		return own.Section(off, size, name)
+	}
 	return &section{f: f, off: off, size: size, name: name}
 }
 
@@ -49,7 +54,7 @@ type section struct {
 }
 
 func (s *section) ReadAt(ctx context.Context, p []byte, off int64) error {
-	if err := within(s.name, off, len(p), s.size); err != nil {
+	if err := Within(s.name, off, len(p), s.size); err != nil {
 		return err
 	}
 	return s.f.ReadAt(ctx, p, s.off+off)
@@ -59,8 +64,8 @@ func (s *section) Size() int64  { return s.size }
 func (s *section) Name() string { return s.name }
 func (s *section) Close() error { return s.f.Close() }
 
-// within checks that n bytes at off lie inside size.
-func within(name string, off int64, n int, size int64) error {
+// Within checks that n bytes at off lie inside size.
+func Within(name string, off int64, n int, size int64) error {
 	switch {
 	case off < 0:
 		return fault.Corrupt(name, off, "negative offset")

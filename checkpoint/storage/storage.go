@@ -5,6 +5,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -17,6 +18,9 @@ type File interface {
 	Close() error
 }
 
+// ErrUnavailable marks that a store gave no proper answer though it was asked several times: nothing is known to be wrong with what was asked for.
+var ErrUnavailable = errors.New("storage unavailable")
+
 // Info describes one entry of a listing.
 type Info struct {
 	URI     string // whole address, ready for Open
@@ -24,12 +28,14 @@ type Info struct {
 	Size    int64
 	ModTime time.Time
 	IsDir   bool
+	Version string // changes whenever the content does; "" where the store has no such thing
 }
 
 // Store is one kind of storage, addressed by whole URIs.
 type Store interface {
 	// Open gives an error that wraps fs.ErrNotExist when there is no such file.
 	Open(ctx context.Context, uri string) (File, error)
+	// Stat describes a file. Of a directory only a store that has such a thing tells.
 	Stat(ctx context.Context, uri string) (Info, error)
 	// List gives the direct entries of a directory, in no set order.
 	List(ctx context.Context, uri string) ([]Info, error)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/state"
 )
 
@@ -40,9 +40,9 @@ file as sink. What cannot be mirrored stands there as a comment with the reason.
 
 func writeConfig(ctx context.Context, snap *checkpoint.Snapshot, decode []string, out io.Writer) error {
 	var b strings.Builder
-	root := path.Dir(path.Dir(snap.Location))
-	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(path.Base(path.Dir(snap.Location))) {
-		root = path.Dir(snap.Location)
+	root, _ := storage.Split(snap.Location)
+	if above, job := storage.Split(root); regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(job) {
+		root = above
 	}
 	fmt.Fprintf(&b, "nats: {url: \"${NATS_URL:-}\"} # empty: a server inside the process\nsource:\n  name: job\n  flink: {checkpoints: %s%s}\nconsumers:\n", yamlText(root), decodeMember(decode))
 	names, taken := []string{}, map[string]bool{}

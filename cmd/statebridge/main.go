@@ -75,7 +75,8 @@ func newRoot() *cobra.Command {
 works out what changed between two of them, publishes the changes on NATS JetStream, and keeps tables in Postgres, Redis and SQLite
 equal to the newest one.
 
-A SNAPSHOT is the path or file: URI of a checkpoint or savepoint directory, or of the _metadata file in it.`,
+A SNAPSHOT is the path of a checkpoint or savepoint directory, or of the _metadata file in it, or its address as Flink has it: s3://bucket/checkpoints/…/chk-42.
+How object stores are reached is told by flags --storage-… that every command has: see the reference.`,
 		Example: `  statebridge demo
   statebridge inspect /flink/checkpoints/4f0c…/chk-42
   statebridge get /flink/checkpoints/4f0c…/chk-42 --operator accounts-op --state balance --key alice

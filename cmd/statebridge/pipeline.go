@@ -28,6 +28,7 @@ import (
 type pipeline struct {
 	config  *config.Config
 	log     *slog.Logger
+	store   storage.Store
 	bus     *stream.Bus
 	feeds   []*feed.Feed
 	workers [][]*sinks.Worker // by consumer
@@ -45,7 +46,7 @@ const retryFeed = 30 * time.Second
 const retryRefused = time.Minute
 
 func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed.Answer, log *slog.Logger) (_ *pipeline, err error) {
-	p := &pipeline{config: c, log: log}
+	p := &pipeline{config: c, log: log, store: newStore(&c.Storage)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -82,7 +83,7 @@ func busOptions(c *config.Config) stream.Options {
 }
 
 func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, source *stream.Source, reg *registry.Registry) error {
-	pins, err := checkpoint.OpenPins(filepath.Join(c.DataDir, "pins", c.Source.Name), storage.Local())
+	pins, err := checkpoint.OpenPins(filepath.Join(c.DataDir, "pins", c.Source.Name), p.store)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, s
 		Partitions: c.Source.Partitions, Keep: c.NATS.Keep, Holder: fmt.Sprintf("%s/%d", host, os.Getpid()),
 		Snapshot: checkpoint.Options{PathMap: maps, TempDir: tempDir(c), Hints: p.hints},
 	}
-	watch := newWatch(c, p.log)
+	watch := newWatch(c, p.store, p.log)
 	for _, consumer := range c.Consumers {
 		fc := feed.Consumer{Name: consumer.Name, Operator: consumer.Operator, State: consumer.State, Columns: mappings(consumer.Columns)}
 		for _, s := range c.Sinks {
@@ -117,9 +118,9 @@ func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, s
 	return nil
 }
 
-func newWatch(c *config.Config, log *slog.Logger) *feed.Watch {
+func newWatch(c *config.Config, store storage.Store, log *slog.Logger) *feed.Watch {
 	f := c.Source.Flink
-	w := &feed.Watch{Store: storage.Local(), Checkpoints: f.Checkpoints, Job: f.Job, Poll: f.Poll, Log: log}
+	w := &feed.Watch{Store: store, Checkpoints: f.Checkpoints, Job: f.Job, Poll: f.Poll, Log: log}
 	if f.REST != "" {
 		w.REST = &feed.REST{Base: f.REST}
 	}

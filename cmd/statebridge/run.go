@@ -37,10 +37,11 @@ func (f *configFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "`DIR` for the embedded server, pins and temporary files (default ./statebridge-data)")
 	cmd.Flags().StringVar(&f.logLevel, "log-level", "", "`LEVEL`: debug, info, warn or error")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", "", "`FORMAT`: text or json")
+	registerStorage(cmd.Flags())
 }
 
 func (f *configFlags) load(cmd *cobra.Command) (*config.Config, error) {
-	overrides := map[string]string{}
+	overrides := storageOverrides(cmd.Flags())
 	for flag, path := range map[string]string{"data-dir": "data_dir", "log-level": "log.level", "log-format": "log.format"} {
 		if cmd.Flags().Changed(flag) {
 			overrides[path] = cmd.Flags().Lookup(flag).Value.String()

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/state"
 )
 
@@ -21,8 +22,10 @@ type snapshotFlags struct {
 	pathMap []string
 	tempDir string
 	decode  []string
+	flags   *pflag.FlagSet
 
-	hints *state.Hints // of decode, once read
+	store storage.Store // of the flags for storage, once read
+	hints *state.Hints  // of decode, once read
 	names []checkpoint.RowNames
 }
 
@@ -31,6 +34,8 @@ func (f *snapshotFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.pathMap, "path-map", nil, "`FROM=TO`: look below TO for files that the snapshot names below FROM; may be repeated")
 	flags.StringVar(&f.tempDir, "temp-dir", "", "`DIR` for sorting what does not fit memory (default: the system's)")
 	flags.StringArrayVar(&f.decode, "decode", nil, decodeUsage)
+	registerStorage(flags)
+	f.flags = flags
 	cmd.PostRun = func(cmd *cobra.Command, _ []string) { warnUnmet(f.hints, cmd.ErrOrStderr()) }
 }
 
@@ -44,7 +49,14 @@ func (f *snapshotFlags) options() (checkpoint.Options, error) {
 			return checkpoint.Options{}, usagef("--decode %w", err)
 		}
 	}
-	return checkpoint.Options{PathMap: maps, TempDir: f.tempDir, Hints: f.hints, Names: f.names}, nil
+	if f.store == nil {
+		c, err := loadStorage(f.flags)
+		if err != nil {
+			return checkpoint.Options{}, err
+		}
+		f.store = newStore(c)
+	}
+	return checkpoint.Options{Store: f.store, PathMap: maps, TempDir: f.tempDir, Hints: f.hints, Names: f.names}, nil
 }
 
 func parsePathMaps(list []string) ([]checkpoint.PathMap, error) {

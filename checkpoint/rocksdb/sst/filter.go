@@ -3,8 +3,6 @@ package sst
 import (
 	"context"
 	"strings"
-
-	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 )
 
 // filter tells which keys a table cannot have.
@@ -16,9 +14,8 @@ type filter struct {
 // The name that all filters of RocksDB itself share, whichever bits they hold.
 const filterPolicy = "rocksdb.BuiltinBloomFilter"
 
-// MayContain is false only when the table has no entry for the key. Range tombstones do not count as entries. A partition of the
-// filter is looked for in what was staged before it is read.
-func (t *Table) MayContain(ctx context.Context, user []byte, staged *fetch.Stage) (bool, error) {
+// MayContain is false only when the table has no entry for the key. Range tombstones do not count as entries.
+func (t *Table) MayContain(ctx context.Context, user []byte) (bool, error) {
 	f, err := t.loadFilter(ctx)
 	if err != nil {
 		return false, err
@@ -31,7 +28,7 @@ func (t *Table) MayContain(ctx context.Context, user []byte, staged *fetch.Stage
 	if !x.seek(user) {
 		return true, x.err
 	}
-	b, err := t.loadRaw(ctx, x.at, staged)
+	b, err := t.loadRaw(ctx, x.at)
 	if err != nil {
 		return false, err
 	}
@@ -59,13 +56,13 @@ func (t *Table) loadFilter(ctx context.Context) (*filter, error) {
 		}
 		switch kind {
 		case "fullfilter":
-			b, err := t.loadRaw(ctx, h, nil)
+			b, err := t.loadRaw(ctx, h)
 			if err != nil {
 				return nil, err
 			}
 			f.whole = b
 		case "partitionedfilter":
-			b, err := t.load(ctx, h, nil)
+			b, err := t.load(ctx, h)
 			if err != nil {
 				return nil, err
 			}
@@ -74,4 +71,16 @@ func (t *Table) loadFilter(ctx context.Context) (*filter, error) {
 	}
 	t.filter = f
 	return f, nil
+}
+
+// loadRaw reads a block that has no entries.
+func (t *Table) loadRaw(ctx context.Context, h handle) ([]byte, error) {
+	if err := t.check(h); err != nil {
+		return nil, err
+	}
+	stored := make([]byte, h.size+trailerSize)
+	if err := t.stats.readAt(ctx, t.file, stored, int64(h.offset)); err != nil {
+		return nil, err
+	}
+	return t.unpack(ctx, h, stored, nil)
 }
