@@ -51,7 +51,7 @@ var consumers = map[string]struct {
 // Bank is the config that mirrors the job whose checkpoints are in dir into a database and into Redis, in two encodings.
 func Bank(dir, postgres, redis string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "source: {name: bank, flink: {checkpoints: %q, poll: 100ms}}\nconsumers:\n", "file://"+dir)
+	fmt.Fprintf(&b, "source: {name: bank, max_delete_percent: 100, flink: {checkpoints: %q, poll: 100ms}}\nconsumers:\n", "file://"+dir)
 	for name, c := range consumers {
 		fmt.Fprintf(&b, "  - {name: %s, operator: %s, state: %s", name, c.operator, c.state)
 		if c.columns != "" {
