@@ -39,6 +39,9 @@ type pipeline struct {
 // fullEpochWait is how long a sink without rows waits for the full epoch of the newest snapshot, which takes its time for a large state.
 const fullEpochWait = 5 * time.Minute
 
+// inUseFor is how long a run waits for a data directory that another process uses.
+const inUseFor = 5 * time.Second
+
 // retryFeed is the longest pause before publishing is tried again.
 const retryFeed = 30 * time.Second
 
@@ -55,7 +58,7 @@ func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed
 	if err := os.MkdirAll(tempDir(c), 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if p.bus, err = stream.Connect(ctx, busOptions(c), log); err != nil {
+	if p.bus, err = connect(ctx, c, log); err != nil {
 		return nil, err
 	}
 	source, err := p.bus.Source(ctx, c.Source.Name)
@@ -70,6 +73,21 @@ func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed
 		return nil, err
 	}
 	return p, p.addSinks(ctx, c, source, reg)
+}
+
+// connect waits a while for a data directory that is in use: a command such as consumers has it for a moment only.
+func connect(ctx context.Context, c *config.Config, log *slog.Logger) (*stream.Bus, error) {
+	for deadline := time.Now().Add(inUseFor); ; {
+		bus, err := stream.Connect(ctx, busOptions(c), log)
+		if !errors.Is(err, stream.ErrInUse) || time.Now().After(deadline) {
+			return bus, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 func tempDir(c *config.Config) string { return filepath.Join(c.DataDir, "tmp") }
