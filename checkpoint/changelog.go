@@ -32,7 +32,7 @@ type changedState struct {
 
 // openChangelog opens the base, and of the changes what describes states. A state is in one of the two or in both.
 func (o *Operator) openChangelog(ctx context.Context, h *flink.ChangelogHandle) ([]part, error) {
-	log, err := flink.OpenChangelog(ctx, h, o.snapshot.resolver.OpenFile, o.stateOptions(), o.MaxParallelism)
+	log, err := flink.OpenChangelog(ctx, h, o.snapshot.openFile, o.stateOptions(), o.MaxParallelism)
 	if err != nil {
 		return nil, err
 	}

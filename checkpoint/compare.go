@@ -148,13 +148,14 @@ func sameMeaning(a, b *state.Schema) bool {
 	return a == b || a.Kind == b.Kind && a.TTL == b.TTL && reflect.DeepEqual(a.Value, b.Value)
 }
 
-// Differences opens the walk over a ByFile stretch. An error is of base if baseFailed says so.
-func (s *Stretch) Differences(ctx context.Context) (d *Differences, baseFailed bool, err error) {
+// Differences begins the walk over a ByFile stretch. It goes ahead in the background until it is closed.
+func (s *Stretch) Differences(ctx context.Context) *Differences {
 	before, after := s.sides.base.source.(*database), s.sides.next.source.(*database)
 	lower, upper := s.Groups.bounds(s.sides.next.schema.MaxParallelism)
-	d = &Differences{base: held{part: s.sides.base}, next: held{part: s.sides.next}}
-	d.Difference, baseFailed, err = after.db.Difference(ctx, before.db, s.sides.split, lower, upper)
-	return d, baseFailed, err
+	return &Differences{
+		Difference: after.db.Difference(ctx, before.db, s.sides.split, lower, upper),
+		base:       held{part: s.sides.base}, next: held{part: s.sides.next},
+	}
 }
 
 // Reading says what the databases of a stretch have read so far, for whomever.

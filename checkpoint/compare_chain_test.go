@@ -19,6 +19,7 @@ import (
 	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/checkpoint/rocksdb"
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/state"
 )
 
@@ -52,8 +53,14 @@ var unpacked = sync.OnceValues(func() (*zip.Reader, error) {
 	return zip.NewReader(bytes.NewReader(b), int64(len(b)))
 })
 
-// oneChain opens the checkpoints of one chain.
+// oneChain opens the checkpoints of one chain, whose files are near.
 func oneChain(t testing.TB, name string) []*chained {
+	t.Helper()
+	return chainOver(t, name, nil)
+}
+
+// chainOver opens the checkpoints of one chain, whose files lie behind a link.
+func chainOver(t testing.TB, name string, link *fetch.Link) []*chained {
 	t.Helper()
 	z, err := unpacked()
 	if err != nil {
@@ -65,7 +72,7 @@ func oneChain(t testing.TB, name string) []*chained {
 		if _, err := fs.Stat(z, dir); err != nil {
 			break
 		}
-		out = append(out, openChained(t, z, dir))
+		out = append(out, openChained(t, z, dir, link))
 	}
 	if len(out) < 2 {
 		t.Fatalf("chain %s has %d checkpoints", name, len(out))
@@ -73,8 +80,8 @@ func oneChain(t testing.TB, name string) []*chained {
 	return out
 }
 
-// chains opens the checkpoints of all chains.
-func chains(t testing.TB) map[string][]*chained {
+// chains opens the checkpoints of all chains, each behind a link of its own.
+func chains(t testing.TB, link func() *fetch.Link) map[string][]*chained {
 	t.Helper()
 	z, err := unpacked()
 	if err != nil {
@@ -86,12 +93,12 @@ func chains(t testing.TB) map[string][]*chained {
 	}
 	out := map[string][]*chained{}
 	for _, name := range names {
-		out[name] = oneChain(t, name)
+		out[name] = chainOver(t, name, link())
 	}
 	return out
 }
 
-func openChained(t testing.TB, z fs.FS, dir string) *chained {
+func openChained(t testing.TB, z fs.FS, dir string, link *fetch.Link) *chained {
 	t.Helper()
 	c := &chained{name: dir, scan: map[string][][2]string{}, db: &database{files: files{}}}
 	for line := range lines(t, z, dir+"/tables.txt") {
@@ -114,8 +121,8 @@ func openChained(t testing.TB, z fs.FS, dir string) *chained {
 			at = strings.TrimPrefix(h.Path, "file:/")
 		}
 		b, err := fs.ReadFile(z, at)
-		return slow{storage.NewInline(at, b), c}, err
-	}, rocksdb.Options{})
+		return link.File(slow{storage.NewInline(at, b), c}), err
+	}, rocksdb.Options{Link: link})
 	if err != nil {
 		t.Fatal(dir, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,7 +20,7 @@ import (
 
 const (
 	// openAtOnce bounds the subtasks whose heads are read side by side.
-	openAtOnce = 8
+	openAtOnce = 32
 	// maxMeta bounds the description of an incremental handle's states.
 	maxMeta = 256 << 20
 )
@@ -90,7 +91,7 @@ func (o *Operator) openSubtask(ctx context.Context, s *flink.Subtask) ([]part, e
 
 // openTimers opens raw keyed state. What a user's own operator wrote there has no form that could be read, and is noted only.
 func (o *Operator) openTimers(ctx context.Context, h *flink.KeyGroupsHandle) ([]part, error) {
-	timers, err := flink.OpenTimers(ctx, h, o.snapshot.resolver.Open, o.stateOptions(), o.MaxParallelism)
+	timers, err := flink.OpenTimers(ctx, h, o.snapshot.open, o.stateOptions(), o.MaxParallelism)
 	if errors.Is(err, fault.ErrUnsupported) {
 		o.note(fmt.Sprintf("raw keyed state is not read: %v", err))
 		return nil, nil
@@ -136,7 +137,7 @@ func (o *Operator) openKeyed(ctx context.Context, h flink.KeyedHandle) ([]part, 
 }
 
 func (o *Operator) openStream(ctx context.Context, h *flink.KeyGroupsHandle) ([]part, error) {
-	groups, err := flink.OpenKeyGroups(ctx, h, o.snapshot.resolver.Open, o.stateOptions(), o.MaxParallelism)
+	groups, err := flink.OpenKeyGroups(ctx, h, o.snapshot.open, o.stateOptions(), o.MaxParallelism)
 	if err != nil {
 		return nil, err
 	}
@@ -145,14 +146,20 @@ func (o *Operator) openStream(ctx context.Context, h *flink.KeyGroupsHandle) ([]
 }
 
 func (o *Operator) openDatabase(ctx context.Context, h *flink.IncrementalHandle) ([]part, error) {
-	meta, err := o.readMeta(ctx, h.Meta)
-	if err != nil {
-		return nil, err
-	}
 	files := filesOf(h)
-	db, err := rocksdb.Open(ctx, o.fileOpener(files), rocksdb.Options{})
-	if err != nil {
-		return nil, err
+	var meta *state.KeyedMeta
+	var db *rocksdb.DB
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		meta, err = o.readMeta(gctx, h.Meta)
+		return err
+	})
+	g.Go(func() (err error) {
+		db, err = rocksdb.Open(gctx, o.fileOpener(files), rocksdb.Options{Link: o.snapshot.link, Manifest: files.manifest()})
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return nil, err // nothing of the database is open yet
 	}
 	return o.parts(meta.States, h.Range, &database{db: db, files: files, dir: o.snapshot.Location}), nil
 }
@@ -171,7 +178,7 @@ func (o *Operator) parts(schemas []*state.Schema, r flink.KeyGroupRange, src sou
 }
 
 func (o *Operator) readMeta(ctx context.Context, h *flink.StreamHandle) (*state.KeyedMeta, error) {
-	f, err := o.snapshot.resolver.Open(ctx, h)
+	f, err := o.snapshot.open(ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -199,12 +206,25 @@ func filesOf(h *flink.IncrementalHandle) files {
 	return out
 }
 
+// manifest names the one MANIFEST among the files; "" if there are several.
+func (files files) manifest() (name string) {
+	for n := range files {
+		if strings.HasPrefix(n, "MANIFEST-") {
+			if name != "" {
+				return ""
+			}
+			name = n
+		}
+	}
+	return name
+}
+
 func (o *Operator) fileOpener(have files) rocksdb.Opener {
 	return func(ctx context.Context, name string) (storage.File, error) {
 		h, ok := have[name]
 		if !ok {
 			return nil, fault.Corrupt(o.snapshot.Location, 0, "the metadata has no file %s, which the database needs", name)
 		}
-		return o.snapshot.resolver.Open(ctx, h)
+		return o.snapshot.open(ctx, h)
 	}
 }

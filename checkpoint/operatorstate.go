@@ -13,7 +13,7 @@ import (
 type operatorState struct{ state *flink.OperatorState }
 
 func (o *Operator) openOperatorState(ctx context.Context, h *flink.OperatorHandle) ([]part, error) {
-	s, err := flink.OpenOperatorState(ctx, h, o.snapshot.resolver.Open, o.stateOptions())
+	s, err := flink.OpenOperatorState(ctx, h, o.snapshot.open, o.stateOptions())
 	if err != nil {
 		return nil, err
 	}

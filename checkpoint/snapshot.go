@@ -8,8 +8,11 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 )
@@ -20,8 +23,15 @@ type Options struct {
 	PathMap []PathMap     // where files are to be looked for that the metadata names elsewhere
 	TempDir string        // for sorting what a heap backend left unsorted; "" is the system's
 	Memory  int           // bytes to sort in, per open cursor; 0 is the sorter's default
+	Reading Reading       // from a store that is far
 	Hints   *state.Hints  // how to decode classes that the snapshot does not describe; nil is none
 	Names   []RowNames    // names for the fields of top-level rows, which a snapshot does not have
+}
+
+// Reading bounds what is under way from a store that answers slowly; the zero value works.
+type Reading struct {
+	Requests int   // at once; 0: 128
+	Ahead    int64 // bytes fetched before they are needed, by all that reads the snapshot; 0: 32 MiB
 }
 
 // PathMap says that what lay below From lies below To now.
@@ -34,6 +44,7 @@ type Snapshot struct {
 	Metadata *flink.Metadata
 
 	options   Options
+	link      *fetch.Link
 	resolver  *flink.Resolver
 	operators []*Operator
 }
@@ -66,7 +77,8 @@ func Open(ctx context.Context, location string, o Options) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{Location: dir, Metadata: meta, options: o, resolver: flink.NewResolver(o.Store, dir, o.PathMap)}
+	link := fetch.NewLink(storage.Latency(o.Store, dir), fetch.Options{Lanes: o.Reading.Requests, Memory: o.Reading.Ahead})
+	s := &Snapshot{Location: dir, Metadata: meta, options: o, link: link, resolver: flink.NewResolver(o.Store, dir, o.PathMap)}
 	for i := range meta.Operators {
 		s.operators = append(s.operators, &Operator{Operator: &meta.Operators[i], snapshot: s})
 	}
@@ -92,6 +104,24 @@ func (s *Snapshot) name(names []RowNames) {
 			o.names[n.State] = n.Fields
 		}
 	}
+}
+
+// open opens what a handle points to, behind the link to the store.
+func (s *Snapshot) open(ctx context.Context, h *flink.StreamHandle) (storage.File, error) {
+	f, err := s.resolver.OpenSized(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	return s.link.File(f), nil
+}
+
+// openFile opens the whole file that a handle points into, likewise.
+func (s *Snapshot) openFile(ctx context.Context, h *flink.StreamHandle) (storage.File, error) {
+	f, err := s.resolver.OpenFile(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	return s.link.File(f), nil
 }
 
 // hint names snapshots that lie below a directory which is none itself.
@@ -163,6 +193,8 @@ func (s *Snapshot) touch(ctx context.Context, operators []string) error {
 			wanted[o.ID] = true
 		}
 	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(openAtOnce)
 	for ref := range s.Metadata.StreamHandles() {
 		if len(operators) > 0 && !wanted[ref.Operator.ID] || !readable(ref) {
 			continue
@@ -171,13 +203,15 @@ func (s *Snapshot) touch(ctx context.Context, operators []string) error {
 		if ref.Role == flink.RoleChangelog {
 			open = s.resolver.OpenFile // their handles' sizes are not those of files
 		}
-		f, err := open(ctx, ref.Handle)
-		if err != nil {
-			return err
-		}
-		f.Close()
+		g.Go(func() error {
+			f, err := open(ctx, ref.Handle)
+			if err != nil {
+				return err
+			}
+			return f.Close()
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
 // readable leaves out what holds no state of its own: in-flight records, and what the coordinator keeps.

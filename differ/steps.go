@@ -65,10 +65,7 @@ func (d *diff) steps(ctx context.Context, base, next *checkpoint.Table, groups c
 
 // byFile walks the rows whose bytes differ. All others are equal, since equal bytes mean equal values there.
 func (d *diff) byFile(ctx context.Context, s *Step) (err error) {
-	rows, ofBase, err := s.Differences(ctx)
-	if err != nil {
-		return side(err, ofBase)
-	}
+	rows := s.Differences(ctx)
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for !d.stopped && rows.Next() {
 		if err := d.row(rows.Before(), rows.After()); err != nil {

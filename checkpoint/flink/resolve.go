@@ -53,6 +53,16 @@ func (r *Resolver) Open(ctx context.Context, h *StreamHandle) (storage.File, err
 	return f, nil
 }
 
+// OpenSized is Open where files are far and their sizes known: it asks for nothing, and what is not as the handle says comes out
+// when the file is read. Near files are opened at once.
+func (r *Resolver) OpenSized(ctx context.Context, h *StreamHandle) (storage.File, error) {
+	store, ok := r.store.(storage.Remote)
+	if !ok || h.Kind != AbsoluteFile && h.Kind != RelativeFile || !tame(h.Path) || store.Latency(r.dir) == 0 {
+		return r.Open(ctx, h)
+	}
+	return r.expect(ctx, store, h)
+}
+
 func (r *Resolver) segment(f storage.File, h *StreamHandle) (storage.File, error) {
 	if size := f.Size(); h.Offset+h.Size > size {
 		return nil, errors.Join(&fault.CorruptError{File: f.Name(), Offset: size, Truncated: true,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 )
 
 // position is a byte in a stream that may be compressed: byte skip of what is decoded from file offset at.
@@ -25,16 +26,22 @@ type plain struct {
 	f        storage.File
 	off, end int64
 	piece    int
+	most     int
 }
 
 // Pieces grow, so that a small state costs a small read.
 const (
 	minPiece = 8 << 10
 	maxPiece = 256 << 10
+	farPiece = 4 << 20
 )
 
 func newPlain(f storage.File, from position, end int64) *plain {
-	return &plain{f: f, off: from.at + int64(from.skip), end: end, piece: minPiece}
+	p := &plain{f: f, off: from.at + int64(from.skip), end: end, piece: minPiece, most: maxPiece}
+	if fetch.Of(f) != nil {
+		p.piece, p.most = maxPiece, farPiece
+	}
+	return p
 }
 
 func (p *plain) fill(ctx context.Context, dst []byte) ([]byte, int64, error) {
@@ -48,6 +55,6 @@ func (p *plain) fill(ctx context.Context, dst []byte) ([]byte, int64, error) {
 		return dst, at, err
 	}
 	p.off += int64(n)
-	p.piece = min(2*p.piece, maxPiece)
+	p.piece = min(2*p.piece, p.most)
 	return dst[:len(dst)+n], at, nil
 }

@@ -7,11 +7,15 @@ import (
 	"io/fs"
 	"math"
 	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/manifest"
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/sst"
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/fault"
 )
 
@@ -22,6 +26,10 @@ type Opener func(ctx context.Context, name string) (storage.File, error)
 type Options struct {
 	// ReadAhead is how many bytes one sorted run reads at once when it is scanned in order. Zero: 256 KiB. Negative: block by block.
 	ReadAhead int
+	// Link is the way to the files; nil: they are near.
+	Link *fetch.Link
+	// Manifest is the name that CURRENT is expected to give, so that both are read at once. ReadAhead does not count for far files.
+	Manifest string
 	// KeepOpen is how many tables stay open, index in memory, while nobody reads them. Zero: 32. Negative: none.
 	KeepOpen int
 }
@@ -37,8 +45,10 @@ type DB struct {
 	families []Family
 	lastSeq  uint64
 	ahead    int
+	link     *fetch.Link
 	tables   *tables
 	stats    sst.Stats
+	planned  planned
 }
 
 // Family is a column family and its live tables.
@@ -72,15 +82,7 @@ func (f FileMeta) LargestUser() (key []byte, exclusive bool) {
 
 // Open reads CURRENT and the MANIFEST. Tables are opened when they are first read.
 func Open(ctx context.Context, open Opener, o Options) (*DB, error) {
-	current, err := readFile(ctx, open, "CURRENT")
-	if err != nil {
-		return nil, err
-	}
-	name, err := manifestName(current)
-	if err != nil {
-		return nil, err
-	}
-	buf, err := readFile(ctx, open, name)
+	buf, err := readManifest(ctx, open, o.Manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,10 @@ func Open(ctx context.Context, open Opener, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{open: open, lastSeq: v.LastSequence, ahead: o.ReadAhead}
+	db := &DB{open: open, lastSeq: v.LastSequence, ahead: o.ReadAhead, link: o.Link}
+	if db.link == nil {
+		db.link = fetch.NewLink(0, fetch.Options{})
+	}
 	for _, f := range v.Families {
 		db.families = append(db.families, family(f))
 	}
@@ -99,8 +104,36 @@ func Open(ctx context.Context, open Opener, o Options) (*DB, error) {
 	if keep == 0 {
 		keep = defaultKeepOpen
 	}
-	db.tables = newTables(keep, db.openTable)
+	db.tables = newTables(keep, db.link.Far(), db.openTable)
 	return db, nil
+}
+
+// readManifest reads CURRENT, and the MANIFEST that it names, which is read beside it if it is the expected one.
+func readManifest(ctx context.Context, open Opener, expected string) (buf file, err error) {
+	var current, guessed file
+	var failed error // of the guess: it may be of no account
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		current, err = readFile(ctx, open, "CURRENT")
+		return err
+	})
+	if expected != "" {
+		g.Go(func() error {
+			guessed, failed = readFile(ctx, open, expected)
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return file{}, err
+	}
+	name, err := manifestName(current)
+	switch {
+	case err != nil:
+		return file{}, err
+	case name == expected:
+		return guessed, failed
+	}
+	return readFile(ctx, open, name)
 }
 
 func family(f manifest.Family) Family {
@@ -178,23 +211,31 @@ type Stats struct {
 	ReadBytes int64
 	Blocks    int64 // blocks uncompressed
 	Rereads   int64 // blocks that had to be read twice since their checksum did not match at first
+	Wanted    int64 // blocks that look-ups asked for together
+	Ranges    int64 // requests that brought these
 }
 
 // Plus adds two counts up.
 func (s Stats) Plus(o Stats) Stats {
-	return Stats{s.Reads + o.Reads, s.ReadBytes + o.ReadBytes, s.Blocks + o.Blocks, s.Rereads + o.Rereads}
+	return Stats{s.Reads + o.Reads, s.ReadBytes + o.ReadBytes, s.Blocks + o.Blocks, s.Rereads + o.Rereads, s.Wanted + o.Wanted, s.Ranges + o.Ranges}
 }
 
 // Minus gives what was counted since o.
 func (s Stats) Minus(o Stats) Stats {
-	return Stats{s.Reads - o.Reads, s.ReadBytes - o.ReadBytes, s.Blocks - o.Blocks, s.Rereads - o.Rereads}
+	return Stats{s.Reads - o.Reads, s.ReadBytes - o.ReadBytes, s.Blocks - o.Blocks, s.Rereads - o.Rereads, s.Wanted - o.Wanted, s.Ranges - o.Ranges}
 }
 
 // Stats gives the counts of all tables together.
 func (db *DB) Stats() Stats {
 	s := &db.stats
-	return Stats{s.Reads.Load(), s.ReadBytes.Load(), s.Blocks.Load(), s.Rereads.Load()}
+	return Stats{s.Reads.Load(), s.ReadBytes.Load(), s.Blocks.Load(), s.Rereads.Load(), db.planned.wanted.Load(), db.planned.ranges.Load()}
 }
+
+// planned counts what was fetched for look-ups.
+type planned struct{ wanted, ranges atomic.Int64 }
+
+// Link is the way to the files.
+func (db *DB) Link() *fetch.Link { return db.link }
 
 func (db *DB) openTable(ctx context.Context, m FileMeta) (*sst.Table, error) {
 	f, err := db.open(ctx, m.Name())
@@ -223,11 +264,8 @@ type Counts struct {
 func (db *DB) Counts(ctx context.Context, familyName string) (Counts, error) {
 	var c Counts
 	f, _ := db.Family(familyName)
-	for _, m := range f.Files {
-		p, err := db.Properties(ctx, m)
-		if err != nil {
-			return Counts{}, err
-		}
+	err := db.tables.each(ctx, f.Files, func(m FileMeta, r *tableRef) {
+		p := r.table.Properties()
 		c.Files++
 		c.Bytes += uint64(m.Size)
 		c.Entries += p.Entries
@@ -236,8 +274,8 @@ func (db *DB) Counts(ctx context.Context, familyName string) (Counts, error) {
 		c.RangeDeletions += p.RangeDeletions
 		c.RawKeyBytes += p.RawKeySize
 		c.RawValueBytes += p.RawValueSize
-	}
-	return c, nil
+	})
+	return c, err
 }
 
 // Properties gives what one table says of itself.

@@ -6,82 +6,100 @@ import (
 	"context"
 	"slices"
 
-	"github.com/statebridge/statebridge/checkpoint/rocksdb/sst"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 )
 
-// Finder looks keys up in chosen tables. It keeps them open, each with the block it read last, so that keys asked for in
-// ascending order read no block twice; tables that such keys have passed are let go. It serves one goroutine, and must be closed.
+// Finder looks keys up in chosen tables, many at a time: which blocks they need is known from filters and indexes, so these
+// are fetched together, each once. The newest tables are asked first and the older ones only for what these leave open. It keeps the
+// tables open until keys have passed them. It serves one goroutine, and must be closed.
 type Finder struct {
 	ctx   context.Context
 	db    *DB
 	runs  [][]FileMeta // of each at most two tables hold a key
-	open  map[uint64]*seeker
-	found []FileMeta
-	asked int // tables that the last look-up came to
+	open  map[uint64]*opened
+	files []*FileMeta // of all asks together
 }
 
-// sweepAbove is the number of open tables above which those that were passed are let go: a key has one a level, and some of level 0.
-const sweepAbove = 8
+// Ask is a key that is looked up.
+type Ask struct {
+	Key     []byte
+	Floor   int64    // entries up to this sequence number are of no interest; -1: all are
+	History *History // what is known already, and what is found
+	Tables  int      // that were asked
 
-// seeker is an open table with a place in it.
-type seeker struct {
-	file FileMeta
-	ref  *tableRef
-	it   *sst.Iter
+	from, to int // of Finder.files: still to be asked, the newest first
 }
 
 // Finder makes one for the given tables of any one family.
 func (db *DB) Finder(ctx context.Context, files []FileMeta) *Finder {
-	return &Finder{ctx: ctx, db: db, runs: runs(files, nil, nil), open: map[uint64]*seeker{}}
+	return &Finder{ctx: ctx, db: db, runs: runs(files, nil, nil), open: map[uint64]*opened{}}
+}
+
+// warm opens far tables that are likely to be needed, if they are not many. What is wrong with them comes out when they are.
+func (f *Finder) warm(files []FileMeta) {
+	if !f.db.link.Far() || len(files) > tablesAtOnce {
+		return
+	}
+	if refs, err := f.db.tables.acquireAll(f.ctx, files); err == nil {
+		for i, r := range refs {
+			f.keep(files[i], r)
+		}
+	}
+}
+
+func (f *Finder) keep(m FileMeta, r *tableRef) {
+	t := &opened{file: m, ref: r, parts: fetch.Want{File: r.table.File()}, blocks: fetch.Want{File: r.table.File()}}
+	t.blocks.Stage.Else = &t.parts.Stage
+	f.open[m.Number] = t
 }
 
 // Lookup gathers the entries of a key, newest first, down to the one that decides its value.
 func (f *Finder) Lookup(key []byte) (History, error) {
 	var h History
-	err := f.gather(key, -1, &h)
+	_, err := f.Gather([]Ask{{Key: key, Floor: -1, History: &h}})
 	h.sort()
 	return h, err
 }
 
-// gather adds what the tables have to say of a key to h: of those only that have anything newer than sequence number
-// floor and that nothing gathered before decides above.
-func (f *Finder) gather(key []byte, floor int64, h *History) error {
-	if len(f.open) > sweepAbove {
-		f.sweep(key)
+// Gather answers as many asks, whose keys ascend, as the memory allows, the first at least, and gives their number. It adds what the tables
+// have to say of a key to its history, in no set order, down to what decides; of those tables only that have anything newer than the floor.
+func (f *Finder) Gather(asks []Ask) (n int, err error) {
+	f.sweep(asks[0].Key)
+	f.files = f.files[:0]
+	for i := range asks {
+		f.candidates(&asks[i])
 	}
-	f.asked = 0
-	for _, m := range f.candidates(key) {
-		if int64(m.LargestSeq) <= floor || h.decidedAbove(m.LargestSeq) {
-			break
-		}
-		s, err := f.seeker(m)
+	for open, first := f.undecided(asks, nil), true; len(open) > 0; first = false {
+		done, err := f.wave(asks, open)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		f.asked++
-		if err := s.gather(f.ctx, key, h); err != nil {
-			return err
+		if first && done < len(open) {
+			asks = asks[:open[done]]
 		}
+		open = f.undecided(asks, open)
 	}
-	return nil
+	return len(asks), nil
 }
 
-// candidates gives the tables whose range holds the key, the newest first. They are valid until the next call.
-func (f *Finder) candidates(key []byte) []FileMeta {
-	f.found = f.found[:0]
+// candidates finds the tables whose range holds the key.
+func (f *Finder) candidates(a *Ask) {
+	a.from, a.Tables = len(f.files), 0
 	for _, files := range f.runs {
-		i, _ := slices.BinarySearchFunc(files, key, func(m FileMeta, key []byte) int {
+		i, _ := slices.BinarySearchFunc(files, a.Key, func(m FileMeta, key []byte) int {
 			if m.below(key) {
 				return -1
 			}
 			return 1
 		})
-		for ; i < len(files) && bytes.Compare(files[i].SmallestUser(), key) <= 0; i++ {
-			f.found = append(f.found, files[i])
+		for ; i < len(files) && bytes.Compare(files[i].SmallestUser(), a.Key) <= 0; i++ {
+			if int64(files[i].LargestSeq) > a.Floor {
+				f.files = append(f.files, &files[i])
+			}
 		}
 	}
-	slices.SortStableFunc(f.found, func(a, b FileMeta) int { return cmp.Compare(b.LargestSeq, a.LargestSeq) })
-	return f.found
+	a.to = len(f.files)
+	slices.SortStableFunc(f.files[a.from:], func(x, y *FileMeta) int { return cmp.Compare(y.LargestSeq, x.LargestSeq) })
 }
 
 // below tells whether the whole table lies below the key.
@@ -91,22 +109,27 @@ func (f FileMeta) below(key []byte) bool {
 	return c < 0 || c == 0 && exclusive
 }
 
-func (f *Finder) seeker(m FileMeta) (*seeker, error) {
-	if s := f.open[m.Number]; s != nil {
-		return s, nil
+// undecided lists the asks that a table is left for.
+func (f *Finder) undecided(asks []Ask, list []int) []int {
+	list = list[:0]
+	for i := range asks {
+		if f.more(&asks[i]) {
+			list = append(list, i)
+		}
 	}
-	s, err := f.db.seeker(f.ctx, m)
-	if err == nil {
-		f.open[m.Number] = s
-	}
-	return s, err
+	return list
+}
+
+// more tells whether the next table may have something to say that counts.
+func (f *Finder) more(a *Ask) bool {
+	return a.from < a.to && !a.History.decidedAbove(f.files[a.from].LargestSeq)
 }
 
 // sweep lets go of the tables below the key.
 func (f *Finder) sweep(key []byte) {
-	for number, s := range f.open {
-		if s.file.below(key) {
-			f.db.release(s)
+	for number, t := range f.open {
+		if t.file.below(key) {
+			t.close(f.db)
 			delete(f.open, number)
 		}
 	}
@@ -114,47 +137,9 @@ func (f *Finder) sweep(key []byte) {
 
 // Close lets go of the tables.
 func (f *Finder) Close() error {
-	for number, s := range f.open {
-		f.db.release(s)
-		delete(f.open, number)
+	for _, t := range f.open {
+		t.close(f.db)
 	}
+	clear(f.open)
 	return nil
-}
-
-func (db *DB) seeker(ctx context.Context, m FileMeta) (*seeker, error) {
-	ref, err := db.tables.acquire(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	return &seeker{file: m, ref: ref}, nil
-}
-
-func (db *DB) release(s *seeker) {
-	db.tables.release(s.ref)
-	if s.it != nil {
-		s.it.Release()
-		iters.Put(s.it)
-	}
-}
-
-// gather adds what the table says of the key. The index is not read before the filter lets a key pass.
-func (s *seeker) gather(ctx context.Context, key []byte, h *History) error {
-	h.Tombstone = max(h.Tombstone, above(s.ref.spans, key))
-	if may, err := s.ref.table.MayContain(ctx, key); err != nil || !may {
-		return err
-	}
-	if s.it == nil || s.it.Err() != nil {
-		if s.it == nil {
-			s.it = iters.Get().(*sst.Iter)
-		}
-		if err := s.it.Reset(ctx, s.ref.table, 0); err != nil {
-			return err
-		}
-	}
-	for ok := s.it.Find(key); ok && bytes.Equal(s.it.User(), key); ok = s.it.Next() {
-		if !h.add(s.it) {
-			break
-		}
-	}
-	return s.it.Err()
 }

@@ -1,7 +1,6 @@
 package rocksdb
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -39,37 +38,9 @@ func (db *DB) Get(ctx context.Context, family string, key []byte) (value []byte,
 
 // Lookup gathers the entries of a key from the given tables, newest first, down to the one that decides its value.
 func (db *DB) Lookup(ctx context.Context, files []FileMeta, key []byte) (History, error) {
-	var h History
-	for _, m := range candidates(files, key) {
-		if h.decidedAbove(m.LargestSeq) {
-			break
-		}
-		s, err := db.seeker(ctx, m)
-		if err != nil {
-			return History{}, err
-		}
-		err = s.gather(ctx, key, &h)
-		db.release(s)
-		if err != nil {
-			return History{}, err
-		}
-	}
-	h.sort()
-	return h, nil
-}
-
-// candidates gives the tables whose range holds the key, the newest first.
-func candidates(files []FileMeta, key []byte) []FileMeta {
-	var out []FileMeta
-	for _, f := range files {
-		high, exclusive := f.LargestUser()
-		c := bytes.Compare(key, high)
-		if bytes.Compare(f.SmallestUser(), key) <= 0 && (c < 0 || c == 0 && !exclusive) {
-			out = append(out, f)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b FileMeta) int { return cmp.Compare(b.LargestSeq, a.LargestSeq) })
-	return out
+	f := db.Finder(ctx, files)
+	defer f.Close()
+	return f.Lookup(key)
 }
 
 // decidedAbove tells whether no entry up to seq can alter what is visible.

@@ -85,12 +85,12 @@ func checkFilter(t *testing.T, db *DB, m FileMeta, name string) {
 	defer c.Close()
 	n, wrong := 0, 0
 	for c.Next() {
-		if may, err := r.table.MayContain(t.Context(), c.Key()); err != nil || !may {
+		if may, err := r.table.MayContain(t.Context(), c.Key(), nil); err != nil || !may {
 			t.Fatalf("%s %s: filter denies key %x: %v", name, m.Name(), c.Key(), err)
 		}
 		n++
 		absent := append(bytes.Clone(c.Key()), '?')
-		if may, err := r.table.MayContain(t.Context(), absent); err != nil {
+		if may, err := r.table.MayContain(t.Context(), absent, nil); err != nil {
 			t.Fatal(err)
 		} else if may {
 			wrong++
@@ -167,7 +167,8 @@ func TestSubsetsOfTables(t *testing.T) {
 	}
 }
 
-// A Finder asked for ascending keys gives what Lookup gives, and reads hardly more blocks than there are.
+// A Finder asked for many ascending keys at once gives what Lookup gives for each, and reads hardly more blocks than there are: some
+// are wanted once for the keys that newer tables leave open.
 func TestFinder(t *testing.T) {
 	for _, name := range []string{"eight-fv5-xxh3", "eight-two-level", "eight-ranges", "eight-none", "six-ingest"} {
 		f := fixtures(t, name)[0]
@@ -185,28 +186,45 @@ func TestFinder(t *testing.T) {
 			}
 			blocks += int64(p.DataBlocks)
 		}
-		var took int64
-		for _, key := range keys {
+		before := db.planned.wanted.Load()
+		got := gathered(t, finder, keys)
+		took := db.planned.wanted.Load() - before
+		for i, key := range keys {
 			want, err := db.Lookup(t.Context(), fam.Files, key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := db.Stats().Blocks
-			got, err := finder.Lookup(key)
-			if err != nil {
-				t.Fatal(err)
-			}
-			took += db.Stats().Blocks - before
-			v, found := got.Resolve()
+			v, found := got[i].Resolve()
 			w, present := want.Resolve()
-			if found != present || !bytes.Equal(v, w) || len(got.Entries) != len(want.Entries) {
+			if found != present || !bytes.Equal(v, w) || len(got[i].Entries) != len(want.Entries) {
 				t.Fatalf("%s: %x = %x, %v; want %x, %v", name, key, v, found, w, present)
 			}
 		}
-		if name != "eight-two-level" && took > blocks {
+		if name != "eight-two-level" && took > blocks+blocks/4 {
 			t.Errorf("%s: %d keys took %d blocks of %d", name, len(keys), took, blocks)
 		}
 	}
+}
+
+// gathered looks ascending keys up in as few batches as the memory allows.
+func gathered(t testing.TB, finder *Finder, keys [][]byte) []History {
+	t.Helper()
+	histories := make([]History, len(keys))
+	asks := make([]Ask, len(keys))
+	for i, key := range keys {
+		asks[i] = Ask{Key: key, Floor: -1, History: &histories[i]}
+	}
+	for len(asks) > 0 {
+		n, err := finder.Gather(asks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks = asks[n:]
+	}
+	for i := range histories {
+		histories[i].sort()
+	}
+	return histories
 }
 
 func TestNoSuchFamily(t *testing.T) {

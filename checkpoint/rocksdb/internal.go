@@ -49,15 +49,10 @@ func (c *InternalCursor) Close() error {
 // several overlap the newest counts.
 func (db *DB) Tombstones(ctx context.Context, files []FileMeta) ([]Tombstone, error) {
 	var all []Tombstone
-	for _, f := range files {
-		r, err := db.tables.acquire(ctx, f)
-		if err != nil {
-			return nil, err
-		}
+	err := db.tables.each(ctx, files, func(_ FileMeta, r *tableRef) {
 		for _, t := range r.spans {
 			all = append(all, Tombstone{Start: bytes.Clone(t.Start), End: bytes.Clone(t.End), Seq: t.Seq})
 		}
-		db.tables.release(r)
-	}
-	return fragment(all), nil
+	})
+	return fragment(all), err
 }

@@ -11,6 +11,7 @@ import (
 type merger struct {
 	db           *DB
 	ctx          context.Context
+	cancel       context.CancelFunc // of what is under way
 	lower, upper []byte
 	ahead        int
 	cover        *cover // nil: nobody asks
@@ -30,14 +31,28 @@ const (
 )
 
 func (db *DB) merger(ctx context.Context, files []FileMeta, lower, upper []byte, c *cover) *merger {
-	m := &merger{db: db, ctx: ctx, lower: bytes.Clone(lower), upper: bytes.Clone(upper), cover: c}
+	m := &merger{db: db, lower: bytes.Clone(lower), upper: bytes.Clone(upper), cover: c}
+	m.ctx, m.cancel = context.WithCancel(ctx)
 	for _, list := range runs(files, lower, upper) {
 		m.heap = append(m.heap, &run{m: m, files: list})
 	}
-	if n := len(m.heap); n > 0 && db.ahead > 0 {
+	n := len(m.heap)
+	switch {
+	case n == 0 || db.ahead <= 0:
+	case db.link.Far():
+		m.ahead = int(max(db.link.Memory()/int64(2*n), minReadAhead))
+	default:
 		m.ahead = min(db.ahead, max(totalReadAhead/n, minReadAhead))
 	}
 	return m
+}
+
+// from gives the key at which the walk of a table begins; nil is its first one.
+func (m *merger) from(f FileMeta) []byte {
+	if m.lower != nil && bytes.Compare(f.SmallestUser(), m.lower) < 0 {
+		return m.lower
+	}
+	return nil
 }
 
 func (m *merger) fail(err error) bool {
@@ -126,6 +141,9 @@ func (m *merger) start() {
 		return
 	}
 	m.started = true
+	for _, r := range m.heap {
+		r.prepare()
+	}
 	var live []*run
 	for _, r := range m.heap {
 		if m.err == nil && r.nextFile() {
@@ -179,6 +197,7 @@ func (m *merger) down(i int) {
 }
 
 func (m *merger) close() {
+	m.cancel()
 	for _, r := range m.heap {
 		r.close()
 	}

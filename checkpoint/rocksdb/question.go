@@ -1,17 +1,9 @@
 package rocksdb
 
-import (
-	"bytes"
-
-	"golang.org/x/sync/errgroup"
-)
+import "bytes"
 
 const (
-	// lanes is how many look-ups are under way at once: where storage answers slowly it answers many.
-	lanes = 16
-	// perLane is how many keys a lane is worth having for. Neighbours may share a block.
-	perLane = 8
-	// A batch of questions has no more keys than this. It begins with few, since how large their rows are is seen only
+	// A batch of questions has no more keys than this. From near files it begins with few, since how large their rows are is seen only
 	// when they have been looked up, and is kept to about so many bytes.
 	batchKeys  = 1024
 	firstBatch = 64
@@ -23,7 +15,6 @@ type question struct {
 	key        []byte
 	base, next History
 	common     History
-	sought     bool
 
 	before, after []byte // the rows
 	was, is       bool
@@ -33,72 +24,58 @@ func (q *question) size() int {
 	return len(q.key) + cap(q.base.buf) + cap(q.next.buf) + cap(q.common.buf)
 }
 
-// fill gathers the next questions and looks them up; false at the end or at a fault.
-func (d *Difference) fill() bool {
-	d.start()
-	old := d.batch[:cap(d.batch)]
-	d.batch, d.at = d.batch[:0], 0
-	for size := 0; len(d.batch) < d.limit && size < batchBytes && d.candidate(); {
-		d.stats.Candidates++
-		if sameHistory(&d.base.history, &d.next.history) {
+// fill gathers the next questions; false at the end or at a fault.
+func (w *walk) fill() bool {
+	w.questions = nil
+	select {
+	case w.questions = <-w.spare:
+	default:
+	}
+	old := w.questions[:cap(w.questions)]
+	w.questions = w.questions[:0]
+	for size := 0; len(w.questions) < w.limit && size < batchBytes && w.candidate(); {
+		w.stats.Candidates++
+		if sameHistory(&w.base.history, &w.next.history) {
 			continue
 		}
 		var q question
-		if n := len(d.batch); n < len(old) && old[n].size() < batchBytes/batchKeys {
+		if n := len(w.questions); n < len(old) && old[n].size() < batchBytes/batchKeys {
 			q = old[n] // for its memory
 		}
-		q.key = append(q.key[:0], d.key...)
-		q.base, d.base.history = d.base.history, q.base
-		q.next, d.next.history = d.next.history, q.next
-		d.batch = append(d.batch, q)
+		q.key = append(q.key[:0], w.key...)
+		q.base, w.base.history = w.base.history, q.base
+		q.next, w.next.history = w.next.history, q.next
+		w.questions = append(w.questions, q)
 		size += q.size()
 	}
-	return d.err == nil && len(d.batch) > 0 && d.lookUp() && d.adjust()
+	return w.err == nil && len(w.questions) > 0
 }
 
-// adjust chooses the size of the next batch by what this one took.
-func (d *Difference) adjust() bool {
+// lookUp asks the common tables for as many of the questions as fit the memory, and gives their number.
+func (w *walk) lookUp(list []question) (n int) {
+	w.asks = w.asks[:0]
+	for i := range list {
+		q := &list[i]
+		q.common.reset()
+		// what is older than both of the entries that decide does not matter
+		w.asks = append(w.asks, Ask{Key: q.key, Floor: min(q.base.decided(), q.next.decided()), History: &q.common})
+	}
+	if n, w.err = w.finder.Gather(w.asks); w.err != nil {
+		return 0
+	}
 	size := 1
-	for i := range d.batch {
-		size += d.batch[i].size()
-	}
-	fitting := int(int64(batchBytes) * int64(len(d.batch)) / int64(size))
-	d.limit = max(1, min(2*d.limit, fitting, batchKeys))
-	return true
-}
-
-// lookUp asks the common tables for the batch, in lanes of neighbouring keys.
-func (d *Difference) lookUp() bool {
-	var g errgroup.Group
-	n := min(len(d.finders), (len(d.batch)+perLane-1)/perLane)
-	for i := range n {
-		lane := d.batch[i*len(d.batch)/n : (i+1)*len(d.batch)/n]
-		g.Go(func() error {
-			for j := range lane {
-				if err := lane[j].lookUp(d.finders[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	d.err = g.Wait()
-	for i := range d.batch {
-		if d.batch[i].sought {
-			d.stats.Sought++
+	for i := range list[:n] {
+		q := &list[i]
+		if w.asks[i].Tables > 0 {
+			w.stats.Sought++
 		}
+		q.base.join(&q.common)
+		q.next.join(&q.common)
+		size += q.size()
 	}
-	return d.err == nil
-}
-
-// lookUp adds to both sides what the common tables have above the older of the entries that decide.
-func (q *question) lookUp(f *Finder) error {
-	q.common.reset()
-	err := f.gather(q.key, min(q.base.decided(), q.next.decided()), &q.common)
-	q.sought = f.asked > 0
-	q.base.join(&q.common)
-	q.next.join(&q.common)
-	return err
+	// The size of the next batch follows what this one took.
+	w.limit = max(1, min(2*w.limit, int(int64(batchBytes)*int64(n)/int64(size)), batchKeys))
+	return n
 }
 
 // join adds what other tables say of the key.

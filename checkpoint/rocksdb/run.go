@@ -12,12 +12,13 @@ import (
 // run reads tables that do not overlap one after the other: a file of level 0, or a whole deeper level. One of them is
 // open at a time.
 type run struct {
-	m     *merger
-	files []FileMeta // still to be opened
-	file  FileMeta   // the open one
-	ref   *tableRef
-	it    *sst.Iter // from the pool; nil before the first table
-	some  bool      // the open table has given an entry
+	m      *merger
+	files  []FileMeta // still to be opened
+	file   FileMeta   // the open one
+	ref    *tableRef
+	it     *sst.Iter // from the pool; nil before the first table
+	some   bool      // the open table has given an entry
+	coming *opening  // of the first of files, where it is far
 }
 
 // runs sorts files into as few runs as their order in the MANIFEST shows, leaving out what lies outside of [lower, upper).
@@ -61,8 +62,8 @@ func (r *run) nextFile() bool {
 
 // first moves to the open table's first entry that is not below the bound.
 func (r *run) first() bool {
-	if r.m.lower != nil && bytes.Compare(r.file.SmallestUser(), r.m.lower) < 0 {
-		return r.it.Seek(r.m.lower)
+	if at := r.m.from(r.file); at != nil {
+		return r.it.Seek(at)
 	}
 	return r.it.Next()
 }
@@ -70,21 +71,22 @@ func (r *run) first() bool {
 // openNext opens the next table, whose tombstones count from now on: no key of its range has been passed.
 func (r *run) openNext() bool {
 	m := r.m
-	r.file, r.files = r.files[0], r.files[1:]
-	ref, err := m.db.tables.acquire(m.ctx, r.file)
-	if err != nil {
-		return m.fail(err)
+	o := r.coming
+	if r.file = r.files[0]; o == nil {
+		o = &opening{it: r.it}
+		o.open(m, r.file)
+	} else if <-o.done; r.it != nil {
+		iters.Put(r.it)
 	}
-	r.ref, r.some = ref, false
-	if r.it == nil {
-		r.it = iters.Get().(*sst.Iter)
+	r.files, r.coming = r.files[1:], nil
+	r.ref, r.it, r.some = o.ref, o.it, false
+	if o.err != nil {
+		return m.fail(o.err)
 	}
 	if m.cover != nil {
-		m.cover.add(ref.spans)
+		m.cover.add(r.ref.spans)
 	}
-	if err := r.it.Reset(m.ctx, ref.table, m.ahead); err != nil {
-		return m.fail(err)
-	}
+	r.prepare()
 	return true
 }
 
@@ -98,6 +100,7 @@ func (r *run) finish() bool {
 	}
 	high, _ := r.file.LargestUser()
 	ok := !r.some || r.inside(bytes.Compare(r.it.User(), high) <= 0)
+	r.it.Release()
 	r.m.db.tables.release(r.ref)
 	r.ref = nil
 	return ok
@@ -112,15 +115,16 @@ func (r *run) inside(ok bool) bool {
 }
 
 func (r *run) close() {
-	if r.ref != nil {
-		r.m.db.tables.release(r.ref)
-		r.ref = nil
+	for _, o := range []*opening{r.coming, {ref: r.ref, it: r.it}} {
+		if o == nil {
+			continue
+		}
+		if o.done != nil {
+			<-o.done
+		}
+		o.close(r.m.db)
 	}
-	if r.it != nil {
-		r.it.Release()
-		iters.Put(r.it)
-		r.it = nil
-	}
+	r.coming, r.ref, r.it = nil, nil, nil
 }
 
 // iters keeps iterators for their buffers.

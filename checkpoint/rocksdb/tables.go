@@ -4,7 +4,10 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/sst"
 )
@@ -13,6 +16,7 @@ import (
 type tables struct {
 	open func(context.Context, FileMeta) (*sst.Table, error)
 	keep int
+	far  bool
 
 	mu   sync.Mutex
 	refs map[uint64]*tableRef
@@ -29,8 +33,8 @@ type tableRef struct {
 	err    error
 }
 
-func newTables(keep int, open func(context.Context, FileMeta) (*sst.Table, error)) *tables {
-	return &tables{open: open, keep: max(keep, 0), refs: map[uint64]*tableRef{}, idle: list.New()}
+func newTables(keep int, far bool, open func(context.Context, FileMeta) (*sst.Table, error)) *tables {
+	return &tables{open: open, keep: max(keep, 0), far: far, refs: map[uint64]*tableRef{}, idle: list.New()}
 }
 
 // acquire opens a table or joins those who read it. Each acquire that succeeds needs a release.
@@ -63,6 +67,63 @@ func (t *tables) acquire(ctx context.Context, m FileMeta) (*tableRef, error) {
 			return nil, err
 		} // else it was the opener who gave up, not the file
 	}
+}
+
+// openAtOnce bounds the tables that are opened side by side, and those that each holds open.
+const openAtOnce = 32
+
+// acquireAll opens tables, far ones side by side. Each that it gives needs a release.
+func (t *tables) acquireAll(ctx context.Context, files []FileMeta) ([]*tableRef, error) {
+	refs := make([]*tableRef, len(files))
+	if !t.far || len(files) == 1 {
+		return refs, t.acquireInTurn(ctx, files, refs)
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(openAtOnce)
+	for i, m := range files {
+		g.Go(func() (err error) {
+			refs[i], err = t.acquire(gctx, m)
+			return err
+		})
+	}
+	err := g.Wait()
+	if err != nil {
+		t.releaseAll(refs)
+	}
+	return refs, err
+}
+
+func (t *tables) acquireInTurn(ctx context.Context, files []FileMeta, refs []*tableRef) (err error) {
+	for i, m := range files {
+		if refs[i], err = t.acquire(ctx, m); err != nil {
+			t.releaseAll(refs)
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tables) releaseAll(refs []*tableRef) {
+	for _, r := range refs {
+		if r != nil {
+			t.release(r)
+		}
+	}
+}
+
+// each shows tables in the order of files, which are opened side by side.
+func (t *tables) each(ctx context.Context, files []FileMeta, do func(FileMeta, *tableRef)) error {
+	for some := range slices.Chunk(files, openAtOnce) {
+		refs, err := t.acquireAll(ctx, some)
+		if err != nil {
+			return err
+		}
+		for i, r := range refs {
+			do(some[i], r)
+			t.release(r)
+		}
+	}
+	return nil
 }
 
 // join counts one more user; opener is true for the first, who must open the table.

@@ -39,11 +39,6 @@ func (f *Inline) Close() error { return nil }
 // Section gives size bytes of f from off as a File of their own, for several logical files that share a physical one.
 // Closing it closes f.
 func Section(f File, off, size int64, name string) File {
-	if own, ok := f.(interface {
-		Section(off, size int64, name string) File
-	}); ok {
-		return own.Section(off, size, name)
-	}
 	return &section{f: f, off: off, size: size, name: name}
 }
 

@@ -76,7 +76,7 @@ func BenchmarkScan(b *testing.B) {
 		b.ReportAllocs()
 		var i sst.Iter
 		for b.Loop() {
-			if err := i.Reset(ctx, table, 256<<10); err != nil {
+			if err := i.Reset(ctx, table, sst.Reading{Ahead: 256 << 10}); err != nil {
 				b.Fatal(err)
 			}
 			for i.Next() {

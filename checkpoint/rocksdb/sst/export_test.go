@@ -12,7 +12,7 @@ import (
 // yardstick of the scan benchmark.
 func (t *Table) ForEachBlock(ctx context.Context, ahead int, do func(b []byte)) error {
 	var i Iter
-	if err := i.Reset(ctx, t, ahead); err != nil {
+	if err := i.Reset(ctx, t, Reading{Ahead: ahead}); err != nil {
 		return err
 	}
 	var buf []byte
@@ -39,7 +39,7 @@ func (t *Table) Describe(ctx context.Context) string {
 	p := t.props
 	var i Iter
 	kinds, buckets := map[byte]int{}, false
-	if err := i.Reset(ctx, t, 0); err != nil {
+	if err := i.Reset(ctx, t, Reading{}); err != nil {
 		return err.Error()
 	}
 	for i.nextBlock() {

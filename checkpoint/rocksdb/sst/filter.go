@@ -3,6 +3,8 @@ package sst
 import (
 	"context"
 	"strings"
+
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 )
 
 // filter tells which keys a table cannot have.
@@ -14,8 +16,9 @@ type filter struct {
 // The name that all filters of RocksDB itself share, whichever bits they hold.
 const filterPolicy = "rocksdb.BuiltinBloomFilter"
 
-// MayContain is false only when the table has no entry for the key. Range tombstones do not count as entries.
-func (t *Table) MayContain(ctx context.Context, user []byte) (bool, error) {
+// MayContain is false only when the table has no entry for the key. Range tombstones do not count as entries. A partition of the
+// filter is looked for in what was staged before it is read.
+func (t *Table) MayContain(ctx context.Context, user []byte, staged *fetch.Stage) (bool, error) {
 	f, err := t.loadFilter(ctx)
 	if err != nil {
 		return false, err
@@ -28,7 +31,7 @@ func (t *Table) MayContain(ctx context.Context, user []byte) (bool, error) {
 	if !x.seek(user) {
 		return true, x.err
 	}
-	b, err := t.loadRaw(ctx, x.at)
+	b, err := t.loadRaw(ctx, x.at, staged)
 	if err != nil {
 		return false, err
 	}
@@ -56,13 +59,13 @@ func (t *Table) loadFilter(ctx context.Context) (*filter, error) {
 		}
 		switch kind {
 		case "fullfilter":
-			b, err := t.loadRaw(ctx, h)
+			b, err := t.loadRaw(ctx, h, nil)
 			if err != nil {
 				return nil, err
 			}
 			f.whole = b
 		case "partitionedfilter":
-			b, err := t.load(ctx, h)
+			b, err := t.load(ctx, h, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -71,16 +74,4 @@ func (t *Table) loadFilter(ctx context.Context) (*filter, error) {
 	}
 	t.filter = f
 	return f, nil
-}
-
-// loadRaw reads a block that has no entries.
-func (t *Table) loadRaw(ctx context.Context, h handle) ([]byte, error) {
-	if err := t.check(h); err != nil {
-		return nil, err
-	}
-	stored := make([]byte, h.size+trailerSize)
-	if err := t.stats.readAt(ctx, t.file, stored, int64(h.offset)); err != nil {
-		return nil, err
-	}
-	return t.unpack(ctx, h, stored, nil)
 }

@@ -30,6 +30,9 @@ func (x *indexEntries) reset(b block, form indexForm) {
 	x.form, x.at = form, handle{}
 }
 
+// rewind goes before the first entry.
+func (x *indexEntries) rewind() { x.reset(x.block, x.form) }
+
 func (x *indexEntries) step() bool {
 	if !x.form.delta {
 		return x.entries.step() && x.handle(x.value, 0)

@@ -7,52 +7,105 @@ import (
 	"math"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/fault"
 )
 
 // Iter walks a table's entries in order: newest first where a key has several. It holds one block of each level of the index and one
 // data block, whose buffers it keeps from table to table. Key and value are valid until it moves.
 type Iter struct {
-	t     *Table
-	ctx   context.Context
-	ahead int
-	limit int64 // where data blocks end
+	t       *Table
+	ctx     context.Context
+	reading Reading
+	limit   int64 // where the data blocks end that are wanted
 
 	top, part indexEntries
+	partAt    handle // of part; size 0: none
 	twoLevel  bool
+	sought    []byte // the user key that the index was moved to, if placed
+	placed    bool
 	win       window
-	buf       []byte // an uncompressed block
-	held      handle // of the block that data was last given; size 0: none
-	block     block  // that block
+	stream    *fetch.Stream // from a far file, in place of the window
+	buf       []byte        // an uncompressed block
+	held      handle        // of the block that data was last given; size 0: none
+	block     block         // that block
 	data      entries
 
 	trailer uint64
 	err     error
 }
 
-// Reset puts the iterator before the first entry of t. It reads up to ahead bytes at once when it goes on in order; 0: block by block.
-func (i *Iter) Reset(ctx context.Context, t *Table, ahead int) error {
-	i.t, i.ctx, i.ahead, i.err = t, ctx, ahead, nil
+// Reading says how an Iter reads its table; the zero value reads block by block.
+type Reading struct {
+	// Ahead is how many bytes are read at once, or are on their way from a far file, while the walk goes on in order.
+	Ahead int
+	// Until is a user key at or above which nothing is wanted; nil: the table's end. The walk itself goes on.
+	Until []byte
+	// Staged is what has been fetched of the file. It must stay until the Iter is Reset or Released.
+	Staged *fetch.Stage
+}
+
+// Reset puts the iterator before the first entry of t.
+func (i *Iter) Reset(ctx context.Context, t *Table, r Reading) error {
+	i.stop()
+	i.t, i.ctx, i.reading, i.err = t, ctx, r, nil
 	i.twoLevel = t.props.indexType == indexTwoLevel
-	i.limit = t.footer.start
-	if n := t.props.DataSize; n > 0 && n < uint64(i.limit) {
-		i.limit = int64(n)
-	}
 	i.win.reset()
 	i.held, i.block = handle{}, block{}
-	i.data.reset(block{})
-	i.part.reset(block{}, t.props.form())
 	b, err := t.topIndex(ctx)
 	i.err = err
 	i.top.reset(b, t.props.form())
-	return err
+	i.limit = t.dataEnd()
+	if r.Until != nil && r.Ahead > 0 && i.seekBlock(r.Until) && t.check(i.at()) == nil {
+		h := i.at()
+		i.limit = min(i.limit, int64(h.offset+h.size)+trailerSize)
+	}
+	i.rewind()
+	return i.err
+}
+
+// rewind puts the index before its first entry.
+func (i *Iter) rewind() {
+	i.top.rewind()
+	i.part.reset(block{}, i.t.props.form())
+	i.partAt, i.placed = handle{}, false
+	i.data.reset(block{})
+}
+
+// Begin sends for the first bytes of a walk from user on, nil being the first key, if the file is far. It does not wait for them and
+// leaves the iterator where it was, before the first entry.
+func (i *Iter) Begin(user []byte) {
+	if i.t.link == nil || i.reading.Ahead == 0 || i.err != nil {
+		return
+	}
+	if i.seekBlock(user) && i.t.check(i.at()) == nil && !i.staged(i.at()) {
+		i.open(int64(i.at().offset))
+		i.stream.Start()
+	}
+	i.rewind()
+	i.err = nil // whoever walks there comes to it again
+}
+
+// Forget lets go of what was staged, which may be used for something else now. The iterator keeps its place in the index only.
+func (i *Iter) Forget() {
+	i.held, i.block = handle{}, block{}
+	i.data.reset(block{})
+}
+
+// stop ends what is under way.
+func (i *Iter) stop() {
+	if i.stream != nil {
+		i.stream.Close()
+		i.stream = nil
+	}
 }
 
 // Release lets go of the table but not of the buffers, unless they are huge. The iterator may be Reset again.
 func (i *Iter) Release() {
-	buf, win, key := i.buf, i.win.buf, i.data.key
+	i.stop()
+	buf, win, key, sought := i.buf, i.win.buf, i.data.key, i.sought
 	*i = Iter{}
-	i.buf, i.win.buf, i.data.key = usual(buf), usual(win), usual(key)
+	i.buf, i.win.buf, i.data.key, i.sought = usual(buf), usual(win), usual(key), usual(sought)
 }
 
 func usual(buf []byte) []byte {
@@ -173,6 +226,7 @@ func (i *Iter) stripSeq() bool {
 
 // nextBlock moves the index to the next data block.
 func (i *Iter) nextBlock() bool {
+	i.placed = false
 	if i.failed(i.data.err) {
 		return false
 	}
@@ -191,11 +245,33 @@ func (i *Iter) nextBlock() bool {
 	return true
 }
 
-// seekBlock moves the index to the first data block that can hold user.
+// seekBlock moves the index to the first data block that can hold user. Ascending keys often share one.
 func (i *Iter) seekBlock(user []byte) bool {
 	i.data.reset(block{})
-	i.part.reset(block{}, i.t.props.form())
+	if i.placed && bytes.Compare(i.sought, user) <= 0 && !i.leaf().below(i.leaf().key, user) {
+		i.sought = append(i.sought[:0], user...)
+		return true
+	}
+	if !i.moveIndex(user) {
+		i.placed = false
+		return false
+	}
+	i.sought, i.placed = append(i.sought[:0], user...), true
+	return true
+}
+
+// leaf is the part of the index that leads to data blocks.
+func (i *Iter) leaf() *indexEntries {
+	if i.twoLevel {
+		return &i.part
+	}
+	return &i.top
+}
+
+func (i *Iter) moveIndex(user []byte) bool {
 	if !i.top.seek(user) {
+		i.part.reset(block{}, i.t.props.form())
+		i.partAt = handle{}
 		i.failed(i.top.err)
 		return false
 	}
@@ -217,21 +293,26 @@ func (i *Iter) failed(err error) bool {
 }
 
 func (i *Iter) loadPart() bool {
-	b, err := i.t.load(i.ctx, i.top.at)
+	if i.partAt == i.top.at && i.partAt.size > 0 {
+		i.part.rewind()
+		return true
+	}
+	i.partAt = handle{}
+	b, err := i.t.load(i.ctx, i.top.at, i.reading.Staged)
 	if err != nil {
 		return !i.failed(fmt.Errorf("index partition: %w", err))
 	}
 	i.part.reset(b, i.t.props.form())
+	i.partAt = i.top.at
 	return true
 }
 
+// at is the data block that the index stands at.
+func (i *Iter) at() handle { return i.leaf().at }
+
 // loadData reads the data block that the index stands at, unless it is still there from an earlier seek.
 func (i *Iter) loadData() bool {
-	h := i.top.at
-	if i.twoLevel {
-		h = i.part.at
-	}
-	if i.held != h || h.size == 0 {
+	if h := i.at(); i.held != h || h.size == 0 {
 		b, err := i.read(h)
 		if i.failed(err) {
 			return false
@@ -251,7 +332,7 @@ func (i *Iter) read(h handle) (block, error) {
 	if h.size > math.MaxInt32 {
 		return block{}, fault.Corrupt(i.t.name, int64(h.offset), "block of %d bytes", h.size)
 	}
-	stored, err := i.win.bytes(i.ctx, i.t, int64(h.offset), int(h.size)+trailerSize, i.ahead, i.limit)
+	stored, err := i.stored(int64(h.offset), int(h.size)+trailerSize)
 	if err != nil {
 		return block{}, err
 	}
@@ -263,4 +344,31 @@ func (i *Iter) read(h handle) (block, error) {
 		i.buf = b
 	}
 	return parseBlock(i.t.name, int64(h.offset), b)
+}
+
+// stored gives n bytes from off, valid until the next call: from where they were fetched to, else in the way that the walk reads.
+func (i *Iter) stored(off int64, n int) ([]byte, error) {
+	if b := i.t.staged.Bytes(off, n); b != nil {
+		return b, nil
+	}
+	if b := i.reading.Staged.Bytes(off, n); b != nil {
+		return b, nil
+	}
+	if i.t.link == nil || i.reading.Ahead == 0 {
+		return i.win.bytes(i.ctx, i.t, off, n, i.reading.Ahead, i.limit)
+	}
+	if i.stream == nil {
+		i.open(off)
+	}
+	return i.stream.Bytes(off, n)
+}
+
+func (i *Iter) open(off int64) {
+	i.stream = i.t.link.Stream(i.ctx, i.t.file, off, i.limit, int64(i.reading.Ahead))
+}
+
+// staged tells whether a data block has been fetched already.
+func (i *Iter) staged(h handle) bool {
+	n := int(h.size) + trailerSize
+	return i.t.staged.Bytes(int64(h.offset), n) != nil || i.reading.Staged.Bytes(int64(h.offset), n) != nil
 }

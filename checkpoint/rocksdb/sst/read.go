@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/fault"
 )
 
@@ -18,10 +19,16 @@ type Stats struct {
 	Rereads   atomic.Int64 // blocks read once more because their checksum did not match
 }
 
-func (s *Stats) readAt(ctx context.Context, f storage.File, p []byte, off int64) error {
-	s.Reads.Add(1)
-	s.ReadBytes.Add(int64(len(p)))
-	return f.ReadAt(ctx, p, off)
+// counted is a file whose reads are.
+type counted struct {
+	storage.File
+	stats *Stats
+}
+
+func (c counted) ReadAt(ctx context.Context, p []byte, off int64) error {
+	c.stats.Reads.Add(1)
+	c.stats.ReadBytes.Add(int64(len(p)))
+	return c.File.ReadAt(ctx, p, off)
 }
 
 // window reads a file ahead: as long as blocks are asked for in order it takes twice as much each time, up to max.
@@ -51,7 +58,7 @@ func (w *window) bytes(ctx context.Context, t *Table, off int64, n, ahead int, l
 		w.buf = make([]byte, size)
 	}
 	w.buf, w.off = w.buf[:size], off
-	if err := t.stats.readAt(ctx, t.file, w.buf, off); err != nil {
+	if err := t.file.ReadAt(ctx, w.buf, off); err != nil {
 		w.reset()
 		return nil, err
 	}
@@ -78,7 +85,7 @@ func (t *Table) verify(stored []byte, off uint64) bool {
 func (t *Table) reread(ctx context.Context, h handle) ([]byte, error) {
 	t.stats.Rereads.Add(1)
 	stored := make([]byte, h.size+trailerSize)
-	if err := t.stats.readAt(ctx, t.file, stored, int64(h.offset)); err != nil {
+	if err := t.file.ReadAt(ctx, stored, int64(h.offset)); err != nil {
 		return nil, err
 	}
 	if !t.verify(stored, h.offset) {
@@ -113,33 +120,33 @@ func (t *Table) codecFault(err error, h handle, compression byte) error {
 }
 
 // load reads a single block into memory of its own.
-func (t *Table) load(ctx context.Context, h handle) (block, error) {
-	if err := t.check(h); err != nil {
-		return block{}, err
-	}
-	stored := make([]byte, h.size+trailerSize)
-	if err := t.tail.readAt(ctx, t, stored, int64(h.offset)); err != nil {
-		return block{}, err
-	}
-	b, err := t.unpack(ctx, h, stored, nil)
+func (t *Table) load(ctx context.Context, h handle, staged *fetch.Stage) (block, error) {
+	b, err := t.loadRaw(ctx, h, staged)
 	if err != nil {
 		return block{}, err
 	}
 	return parseBlock(t.name, int64(h.offset), b)
 }
 
-// tail keeps the end of a file while its table is being opened: footer, metaindex and properties lie there together.
-type tail struct {
-	buf []byte
-	off int64
+// loadRaw reads a block that need not have entries.
+func (t *Table) loadRaw(ctx context.Context, h handle, staged *fetch.Stage) ([]byte, error) {
+	if err := t.check(h); err != nil {
+		return nil, err
+	}
+	stored := make([]byte, h.size+trailerSize)
+	if err := t.readAt(ctx, stored, int64(h.offset), staged); err != nil {
+		return nil, err
+	}
+	return t.unpack(ctx, h, stored, nil)
 }
 
-const tailSize = 8 << 10
-
-func (l *tail) readAt(ctx context.Context, t *Table, p []byte, off int64) error {
-	if at := off - l.off; at >= 0 && at+int64(len(p)) <= int64(len(l.buf)) {
-		copy(p, l.buf[at:])
-		return nil
+// readAt takes what has been fetched already from where it lies.
+func (t *Table) readAt(ctx context.Context, p []byte, off int64, staged *fetch.Stage) error {
+	for _, s := range []*fetch.Stage{t.staged, staged} {
+		if b := s.Bytes(off, len(p)); b != nil {
+			copy(p, b)
+			return nil
+		}
 	}
-	return t.stats.readAt(ctx, t.file, p, off)
+	return t.file.ReadAt(ctx, p, off)
 }

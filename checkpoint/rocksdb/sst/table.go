@@ -7,6 +7,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/fault"
 )
 
@@ -33,9 +34,10 @@ type Tombstone struct {
 type Table struct {
 	name   string
 	file   storage.File
+	link   *fetch.Link // to the file; nil: it is near
 	stats  *Stats
 	footer *footer
-	tail   tail
+	staged *fetch.Stage // what is kept of the file's end
 	meta   map[string]handle
 	props  *Properties
 	codec  *decompressor
@@ -52,10 +54,11 @@ type Table struct {
 // Open reads what is needed before the first entry: footer, metaindex, properties, dictionary and range tombstones. The
 // table closes f.
 func Open(ctx context.Context, f storage.File, o Options) (*Table, error) {
-	t := &Table{name: f.Name(), file: f, stats: o.Stats}
+	t := &Table{name: f.Name(), link: fetch.Of(f), stats: o.Stats}
 	if t.stats == nil {
 		t.stats = &Stats{}
 	}
+	t.file = counted{f, t.stats}
 	for _, step := range []func(context.Context) error{t.readFooter, t.readMeta, t.readProperties, t.readDictionary} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -67,8 +70,7 @@ func Open(ctx context.Context, f storage.File, o Options) (*Table, error) {
 	if err := t.readTombstones(ctx); err != nil {
 		return nil, err
 	}
-	t.tail = tail{}
-	return t, nil
+	return t, t.settle(ctx)
 }
 
 // Close closes the file.
@@ -88,11 +90,11 @@ func (t *Table) Tombstones() []Tombstone { return t.tombstones }
 
 func (t *Table) readFooter(ctx context.Context) error {
 	size := t.file.Size()
-	b := make([]byte, min(size, tailSize))
-	if err := t.stats.readAt(ctx, t.file, b, size-int64(len(b))); err != nil {
+	b := make([]byte, min(size, t.tailSize()))
+	if err := t.file.ReadAt(ctx, b, size-int64(len(b))); err != nil {
 		return err
 	}
-	t.tail = tail{b, size - int64(len(b))}
+	t.staged = fetch.Staged(size-int64(len(b)), b)
 	t.codec = &decompressor{}
 	var err error
 	t.footer, err = decodeFooter(t.name, b, size)
@@ -104,7 +106,7 @@ func (t *Table) readFooter(ctx context.Context) error {
 
 // readMeta reads the metaindex: names of meta blocks, each with its handle.
 func (t *Table) readMeta(ctx context.Context) error {
-	b, err := t.load(ctx, t.footer.metaindex)
+	b, err := t.load(ctx, t.footer.metaindex, nil)
 	if err != nil {
 		return fmt.Errorf("metaindex: %w", err)
 	}
@@ -130,7 +132,7 @@ func (t *Table) readProperties(ctx context.Context) error {
 	if !ok {
 		return fault.Corrupt(t.name, int64(t.footer.metaindex.offset), "table without properties")
 	}
-	b, err := t.load(ctx, h)
+	b, err := t.load(ctx, h, nil)
 	if err != nil {
 		var ok bool
 		if b, ok = t.resealed(ctx, h); !ok {
@@ -149,7 +151,7 @@ func (t *Table) resealed(ctx context.Context, h handle) (block, bool) {
 		return block{}, false
 	}
 	stored := make([]byte, h.size+trailerSize)
-	if t.stats.readAt(ctx, t.file, stored, int64(h.offset)) != nil || stored[h.size] != noCompression {
+	if t.file.ReadAt(ctx, stored, int64(h.offset)) != nil || stored[h.size] != noCompression {
 		return block{}, false
 	}
 	b, err := parseBlock(t.name, int64(h.offset), stored[:h.size])
@@ -179,7 +181,7 @@ func (t *Table) readDictionary(ctx context.Context) error {
 		return err
 	}
 	stored := make([]byte, h.size+trailerSize)
-	if err := t.tail.readAt(ctx, t, stored, int64(h.offset)); err != nil {
+	if err := t.readAt(ctx, stored, int64(h.offset), nil); err != nil {
 		return err
 	}
 	dict, err := t.unpack(ctx, h, stored, nil)
@@ -243,7 +245,7 @@ func (t *Table) readTombstones(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	b, err := t.load(ctx, h)
+	b, err := t.load(ctx, h, nil)
 	if err != nil {
 		return fmt.Errorf("range tombstones: %w", err)
 	}
@@ -267,7 +269,7 @@ func (t *Table) topIndex(ctx context.Context) (block, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.index == nil {
-		b, err := t.load(ctx, t.footer.index)
+		b, err := t.load(ctx, t.footer.index, nil)
 		if err != nil {
 			return block{}, fmt.Errorf("index: %w", err)
 		}

@@ -105,7 +105,7 @@ func TestSeek(t *testing.T) {
 			t.Fatal(err)
 		}
 		var walk, seek sst.Iter
-		if err := errors.Join(walk.Reset(t.Context(), table, 1<<16), seek.Reset(t.Context(), table, 0)); err != nil {
+		if err := errors.Join(walk.Reset(t.Context(), table, sst.Reading{Ahead: 1 << 16}), seek.Reset(t.Context(), table, sst.Reading{})); err != nil {
 			t.Fatal(err)
 		}
 		var last []byte
@@ -188,11 +188,11 @@ func FuzzTable(f *testing.F) {
 
 func walk(ctx context.Context, table *sst.Table) error {
 	var i sst.Iter
-	if err := i.Reset(ctx, table, 4<<10); err != nil {
+	if err := i.Reset(ctx, table, sst.Reading{Ahead: 4 << 10}); err != nil {
 		return err
 	}
 	for n := 0; n < 1000 && i.Next(); n++ {
-		if _, err := table.MayContain(ctx, i.User()); err != nil {
+		if _, err := table.MayContain(ctx, i.User(), nil); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,175 @@
+package rocksdb
+
+import (
+	"github.com/statebridge/statebridge/checkpoint/rocksdb/sst"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
+)
+
+// opened is a table that a Finder keeps open.
+type opened struct {
+	file          FileMeta
+	ref           *tableRef
+	index         *sst.Iter // to find blocks by; nil until the filter has let a key pass
+	parts, blocks fetch.Want
+	asks          [][]*Ask // of the wave, ascending; by how many newer tables it has taken up for the same ask
+}
+
+// wave takes the open asks on by a table each, the first of them at least, and gives how many it took. Where lanes would be
+// idle it looks into older tables as well, before it is known whether they count.
+func (f *Finder) wave(asks []Ask, open []int) (taken int, err error) {
+	if taken, err = f.acquire(asks, open); err != nil {
+		return 0, err
+	}
+	parts, err := f.fetchParts(asks, open[:taken])
+	if err != nil {
+		return 0, err
+	}
+	defer parts.Done()
+	parts.Yield()
+	if taken, err = f.choose(asks, open[:taken]); err != nil {
+		return 0, err
+	}
+	blocks, err := f.fetch(func(t *opened) *fetch.Want { return &t.blocks })
+	if err != nil {
+		return 0, err
+	}
+	defer blocks.Done()
+	return taken, f.search(f.depth(len(open)))
+}
+
+// tablesAtOnce bounds the tables that a wave opens, with their indexes and filters.
+const tablesAtOnce = 64
+
+// acquire opens the next table of each ask, and of far ones those behind it too, since they are likely to be needed. It stops before an
+// ask for which too many would be opened.
+func (f *Finder) acquire(asks []Ask, open []int) (taken int, err error) {
+	var files []FileMeta
+	wanted := map[uint64]bool{}
+	for _, i := range open {
+		next := f.files[asks[i].from:asks[i].to]
+		if !f.db.link.Far() {
+			next = next[:1]
+		}
+		if len(files) > 0 && len(files)+len(next) > tablesAtOnce {
+			break
+		}
+		for _, m := range next {
+			if f.open[m.Number] == nil && !wanted[m.Number] {
+				wanted[m.Number] = true
+				files = append(files, *m)
+			}
+		}
+		taken++
+	}
+	refs, err := f.db.tables.acquireAll(f.ctx, files)
+	if err != nil {
+		return 0, err
+	}
+	for i, r := range refs {
+		f.keep(files[i], r)
+	}
+	return taken, nil
+}
+
+// next gives the tables that the wave looks into for one of so many asks.
+func (f *Finder) next(a *Ask, asks int) []*FileMeta {
+	return f.files[a.from:min(a.from+f.depth(asks), a.to)]
+}
+
+func (f *Finder) depth(asks int) int {
+	if !f.db.link.Far() {
+		return 1
+	}
+	return max(1, f.db.link.Lanes()/asks)
+}
+
+// fetchParts brings the partitions of filters and indexes that the wave needs.
+func (f *Finder) fetchParts(asks []Ask, open []int) (*fetch.Batch, error) {
+	for _, i := range open {
+		for _, m := range f.next(&asks[i], len(open)) {
+			t := f.open[m.Number]
+			if err := t.ref.table.Parts(f.ctx, &t.parts.Spans, asks[i].Key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return f.fetch(func(t *opened) *fetch.Want { return &t.parts })
+}
+
+// fetch brings what is wanted of the open tables.
+func (f *Finder) fetch(of func(*opened) *fetch.Want) (*fetch.Batch, error) {
+	var wants []*fetch.Want
+	for _, t := range f.open {
+		if w := of(t); len(w.Spans) > 0 {
+			wants = append(wants, w)
+		}
+	}
+	b, err := f.db.link.Fetch(f.ctx, wants)
+	for _, w := range wants {
+		w.Spans = w.Spans[:0]
+	}
+	if err == nil {
+		f.db.planned.wanted.Add(b.Spans)
+		f.db.planned.ranges.Add(b.Ranges)
+	}
+	return b, err
+}
+
+// choose asks filters and indexes which blocks the wave needs, until these are as many as fit.
+func (f *Finder) choose(asks []Ask, open []int) (taken int, err error) {
+	var size int64
+	for _, i := range open {
+		if size > f.db.link.Memory() {
+			break
+		}
+		a := &asks[i]
+		for rank, m := range f.next(a, len(open)) {
+			n, err := f.choose1(a, f.open[m.Number], rank)
+			if err != nil {
+				return 0, err
+			}
+			size += n
+			a.from++
+		}
+		taken++
+	}
+	return taken, nil
+}
+
+// choose1 takes one table up for an ask, and gives the size of the block that has to be fetched for it.
+func (f *Finder) choose1(a *Ask, t *opened, rank int) (size int64, err error) {
+	a.Tables++
+	a.History.Tombstone = max(a.History.Tombstone, above(t.ref.spans, a.Key))
+	if may, err := t.ref.table.MayContain(f.ctx, a.Key, &t.parts.Stage); err != nil || !may {
+		return 0, err
+	}
+	if t.index == nil {
+		t.index = iters.Get().(*sst.Iter)
+		if err := t.index.Reset(f.ctx, t.ref.table, t.reading()); err != nil {
+			return 0, err
+		}
+	}
+	n := len(t.blocks.Spans)
+	if t.blocks.Spans, err = t.index.Block(t.blocks.Spans, a.Key); err != nil {
+		return 0, err
+	}
+	for _, s := range t.blocks.Spans[n:] {
+		size += s.Len
+	}
+	for len(t.asks) <= rank {
+		t.asks = append(t.asks, nil)
+	}
+	t.asks[rank] = append(t.asks[rank], a)
+	return size, nil
+}
+
+// reading takes all blocks from where they were fetched to.
+func (t *opened) reading() sst.Reading { return sst.Reading{Staged: &t.blocks.Stage} }
+
+func (t *opened) close(db *DB) {
+	if t.index != nil {
+		t.index.Release()
+		iters.Put(t.index)
+	}
+	db.tables.release(t.ref)
+}

@@ -1,0 +1,21 @@
+package fetch
+
+import "time"
+
+// Cost says what reading takes.
+type Cost struct {
+	Latency time.Duration // of a request before its first byte comes
+	Rate    float64       // bytes a second, over all lanes
+	Lanes   int           // requests under way at once
+}
+
+// Time is what it takes to read so many bytes by so many requests: none of which waits for what another brings.
+func (c Cost) Time(bytes, requests int64) time.Duration {
+	turns := (requests + int64(c.Lanes) - 1) / int64(max(c.Lanes, 1))
+	return time.Duration(float64(bytes)/c.Rate*float64(time.Second)) + time.Duration(turns)*c.Latency
+}
+
+// Gap is how many bytes come in the time that one more request takes: as much may be read and thrown away to save it.
+func (c Cost) Gap() int64 {
+	return int64(c.Rate * c.Latency.Seconds() / float64(max(c.Lanes, 1)))
+}

@@ -1,0 +1,97 @@
+package fetch
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/statebridge/statebridge/checkpoint/storage"
+)
+
+// Options tune a Link; the zero value works.
+type Options struct {
+	Lanes  int   // requests under way at once to a store that is far; 0: 128
+	Memory int64 // bytes that may lie fetched before they are needed; 0: 32 MiB
+}
+
+const (
+	defaultLanes  = 128
+	defaultMemory = 32 << 20
+	nearLanes     = 16        // requests at once where the files are near
+	farRate       = 512 << 20 // bytes a second that are taken to come over all lanes together
+	nearRate      = 1 << 30
+)
+
+// Link is the way to one store. It may be used by several goroutines.
+type Link struct {
+	latency time.Duration
+	lanes   int
+	slots   *semaphore.Weighted // requests
+	streams *semaphore.Weighted // bytes; never waited for
+	batches *semaphore.Weighted // bytes; waited for, but by nobody who holds some
+	memory  int64               // of batches
+	busy    atomic.Int64        // batches being fetched
+}
+
+// NewLink makes the link to a store whose requests take so long; 0 is near.
+func NewLink(latency time.Duration, o Options) *Link {
+	if o.Lanes <= 0 {
+		o.Lanes = defaultLanes
+	}
+	if latency == 0 {
+		o.Lanes = min(o.Lanes, nearLanes)
+	}
+	if o.Memory <= 0 {
+		o.Memory = defaultMemory
+	}
+	half := max(o.Memory/2, 1)
+	return &Link{latency: latency, lanes: o.Lanes, memory: half,
+		slots: semaphore.NewWeighted(int64(o.Lanes)), streams: semaphore.NewWeighted(half), batches: semaphore.NewWeighted(half)}
+}
+
+// Far tells whether requests are worth planning for. No link is near.
+func (l *Link) Far() bool { return l != nil && l.latency > 0 }
+
+// Lanes is how many requests may be under way.
+func (l *Link) Lanes() int { return l.lanes }
+
+// Cost is what reading over the link takes.
+func (l *Link) Cost() Cost {
+	if l.latency == 0 {
+		return Cost{Rate: nearRate, Lanes: 1}
+	}
+	return Cost{Latency: l.latency, Rate: farRate, Lanes: l.lanes}
+}
+
+// File puts a file behind the link: all such files share its lanes. A near one stays as it is.
+func (l *Link) File(f storage.File) storage.File {
+	if !l.Far() {
+		return f
+	}
+	return &far{f, l}
+}
+
+// far is a file behind a link.
+type far struct {
+	storage.File
+	link *Link
+}
+
+// Of gives the link that a file lies behind, nil if it is near.
+func Of(f storage.File) *Link {
+	if f, ok := f.(*far); ok {
+		return f.link
+	}
+	return nil
+}
+
+// ReadAt waits for a lane.
+func (f *far) ReadAt(ctx context.Context, p []byte, off int64) error {
+	if err := f.link.slots.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer f.link.slots.Release(1)
+	return f.File.ReadAt(ctx, p, off)
+}
