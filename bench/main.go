@@ -34,6 +34,13 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == diffOver {
+		if err := runDiffOver(ctx, os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	switch err := run(ctx, flags()); {
 	case errors.Is(err, errMissed):
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -53,7 +60,7 @@ func flags() settings {
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds of each contest")
 	flag.IntVar(&s.peerKeys, "peer-keys", 5_000_000, "the State Processor API is left out above so many keys")
 	flag.IntVar(&s.rows, "rows", 500_000, "rows that are published and applied")
-	flag.StringVar(&s.items, "items", "export,diff,scan,publish,apply", "what to measure")
+	flag.StringVar(&s.items, "items", "export,diff,remote,scan,publish,apply", "what to measure")
 	s.keys = []int{1_000_000}
 	flag.Func("keys", "sizes of the state, as 1000000,5000000 (default 1000000)", func(v string) (err error) {
 		s.keys, err = parseSizes(v)
@@ -98,6 +105,9 @@ func (b *bench) steps() (steps []func(context.Context, *table) error) {
 		}
 		if b.wants("diff") {
 			steps = append(steps, func(ctx context.Context, t *table) error { return b.diff(ctx, t, keys) })
+		}
+		if b.wants("remote") {
+			steps = append(steps, func(ctx context.Context, t *table) error { return b.remote(ctx, t, keys) })
 		}
 	}
 	if b.wants("diff") {

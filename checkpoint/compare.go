@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb"
 	"github.com/statebridge/statebridge/state"
@@ -43,8 +44,16 @@ type Stretch struct {
 
 	// What the plan knew; zero where the two sides are not both databases.
 	Common, OnlyBase, OnlyNext Extent
-	MergeBytes, ByFileBytes    int64 // estimates of what each method reads
+	ByMerge, ByFile            Estimate
+	Latency                    time.Duration // of a request, so many of which may be under way; 0 where files are near
+	AtOnce                     int
 	sides                      sides
+}
+
+// Estimate is what a method is thought to take.
+type Estimate struct {
+	Bytes, Requests int64
+	Time            time.Duration // of reading, and of what goes with it
 }
 
 // Extent is a number of files, and their bytes as far as they lie in a stretch.
@@ -109,7 +118,7 @@ func (t *Table) partOf(group int) *part {
 
 // joins says whether s, which follows, is merged for the same reason and nothing is known of its files.
 func (s *Stretch) joins(next *Stretch) bool {
-	return s.Method == Merge && next.Method == Merge && s.Why == next.Why && s.MergeBytes == 0 && next.MergeBytes == 0
+	return s.Method == Merge && next.Method == Merge && s.Why == next.Why && s.ByMerge.Bytes == 0 && next.ByMerge.Bytes == 0
 }
 
 // choose settles the method.
@@ -136,11 +145,19 @@ func (s *Stretch) choose(m Method) {
 		s.Why = "as asked for"
 	case m == ByFile:
 		s.Method, s.Why = ByFile, "as asked for"
-	case s.ByFileBytes < s.MergeBytes:
-		s.Method, s.Why = ByFile, "reads less"
+	case s.ByFile.Time < s.ByMerge.Time:
+		s.Method, s.Why = ByFile, s.better(s.ByFile, s.ByMerge)
 	default:
-		s.Why = "reads less"
+		s.Why = s.better(s.ByMerge, s.ByFile)
 	}
+}
+
+// better says why one method was chosen.
+func (s *Stretch) better(chosen, other Estimate) string {
+	if chosen.Bytes <= other.Bytes {
+		return "reads less"
+	}
+	return "waits less"
 }
 
 // sameMeaning says whether equal bytes are equal values.
@@ -158,9 +175,12 @@ func (s *Stretch) Differences(ctx context.Context) *Differences {
 	}
 }
 
+// ReadStats says what reading has cost.
+type ReadStats = rocksdb.Stats
+
 // Reading says what the databases of a stretch have read so far, for whomever.
-func (s *Stretch) Reading() rocksdb.Stats {
-	var sum rocksdb.Stats
+func (s *Stretch) Reading() ReadStats {
+	var sum ReadStats
 	for _, p := range []*part{s.sides.base, s.sides.next} {
 		if p == nil {
 			continue

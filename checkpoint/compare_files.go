@@ -111,19 +111,32 @@ const (
 	seekBytes = 2 << 10
 	// entryBytes is about the least that an entry takes in a file.
 	entryBytes = 8
+	// rangeBytes is what one request of a scan brings.
+	rangeBytes = 1 << 20
 )
 
-// weigh estimates what each method reads. A merge reads the common files twice. The other way reads the files of one side, and
-// looks up what was written between the two snapshots: no more entries than sequence numbers were given out.
+// weigh estimates what each method takes. A merge reads the common files twice. The other way reads the files of one side, and
+// looks up what was written between the two snapshots: no more entries than sequence numbers were given out. Each look-up is a request, or the
+// common files are read through once to save these.
 func (s *Stretch) weigh(base, next *database) {
 	files := &s.sides.split
 	width := len(prefix(0, s.sides.next.schema.MaxParallelism))
 	s.Common, s.OnlyBase, s.OnlyNext = s.extent(files.Common, width), s.extent(files.OnlyBase, width), s.extent(files.OnlyNext, width)
 	own := s.OnlyBase.Bytes + s.OnlyNext.Bytes
 	written := int64(max(next.db.LastSequence(), base.db.LastSequence()) - min(next.db.LastSequence(), base.db.LastSequence()))
-	written = part64(written, s.Groups.Len(), s.sides.next.groups.Len())
-	s.MergeBytes = own + 2*s.Common.Bytes
-	s.ByFileBytes = own + seekBytes*min(written, own/entryBytes)
+	written = min(part64(written, s.Groups.Len(), s.sides.next.groups.Len()), own/entryBytes)
+	link := next.db.Link()
+	cost := link.Cost()
+	if link.Far() {
+		s.Latency, s.AtOnce = cost.Latency, cost.Lanes
+	}
+	estimate := func(bytes, requests int64) Estimate { return Estimate{bytes, requests, cost.Time(bytes, requests)} }
+	ownRequests := int64(s.OnlyBase.Files+s.OnlyNext.Files) + own/rangeBytes
+	s.ByMerge = estimate(own+2*s.Common.Bytes, ownRequests+2*(int64(s.Common.Files)+s.Common.Bytes/rangeBytes))
+	s.ByFile = estimate(own+seekBytes*written, ownRequests+written)
+	if whole := estimate(own+seekBytes*written+s.Common.Bytes, ownRequests+s.Common.Bytes/rangeBytes); whole.Time < s.ByFile.Time {
+		s.ByFile = whole
+	}
 }
 
 // extent counts the files that reach into the stretch. Their bytes are taken to be spread evenly over their key groups.

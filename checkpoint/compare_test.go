@@ -30,9 +30,9 @@ func TestCompareCostFollowsChange(t *testing.T) {
 		if s.Common.Bytes < 250<<10 || s.Common.Files < 3 {
 			t.Fatalf("too little in common to show anything: %s", s.Common)
 		}
-		if changes != wantChanges || read > limit || read > s.MergeBytes {
+		if changes != wantChanges || read > limit || read > s.ByMerge.Bytes {
 			t.Errorf("%d changes of %d: read %d bytes, at most %d expected; in both %s, only base %s, only next %s; a merge would read %d",
-				changes, wantChanges, read, limit, s.Common, s.OnlyBase, s.OnlyNext, s.MergeBytes)
+				changes, wantChanges, read, limit, s.Common, s.OnlyBase, s.OnlyNext, s.ByMerge.Bytes)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestCompareChoosesWhatReadsLess(t *testing.T) {
 	for i, want := range []Method{ByFile, Merge} {
 		for _, s := range large[i+1].table("value", state.KindValue, 0).Compare(large[i].table("value", state.KindValue, 0), AllKeyGroups(128), Auto) {
 			if s.Method != want {
-				t.Errorf("%s, %s: in both %s, only base %s, only next %s; lsm %d, merge %d", s.Method, s.Why, s.Common, s.OnlyBase, s.OnlyNext, s.ByFileBytes, s.MergeBytes)
+				t.Errorf("%s, %s: in both %s, only base %s, only next %s; lsm %d, merge %d", s.Method, s.Why, s.Common, s.OnlyBase, s.OnlyNext, s.ByFile.Bytes, s.ByMerge.Bytes)
 			}
 		}
 	}

@@ -25,6 +25,19 @@ const (
 	maxMeta = 256 << 20
 )
 
+// Load reads the heads of several operators side by side. Their tables, and what is wrong with them, are there then.
+func Load(ctx context.Context, operators []*Operator) {
+	var g errgroup.Group
+	g.SetLimit(openAtOnce)
+	for _, o := range operators {
+		g.Go(func() error {
+			_, err := o.Tables(ctx)
+			return err
+		})
+	}
+	_ = g.Wait() // who asks for the tables is told
+}
+
 // load opens the state of every subtask and sorts it into tables.
 func (o *Operator) load(ctx context.Context) ([]*Table, error) {
 	loaded := make([][]part, len(o.Subtasks))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/statebridge/statebridge/checkpoint"
 )
@@ -13,6 +14,7 @@ import (
 type Step struct {
 	checkpoint.Stretch
 	Read, Requests             int64 // bytes read of databases, in so many requests; those of diffs beside this one count too
+	Wanted, Ranges             int64 // blocks that look-ups needed, and the requests that brought them
 	Candidates, Sought, Walked int64 // of ByFile: keys in question, of these looked up in common files, and found below range tombstones
 }
 
@@ -20,17 +22,33 @@ type Step struct {
 func (s Step) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "key groups %s: %s, %s", s.Groups, s.Method, s.Why)
-	if s.MergeBytes > 0 {
-		fmt.Fprintf(&b, "; in both %s, only base %s, only next %s; estimated: lsm %d bytes, merge %d bytes",
-			s.Common, s.OnlyBase, s.OnlyNext, s.ByFileBytes, s.MergeBytes)
+	if s.ByMerge.Bytes > 0 {
+		fmt.Fprintf(&b, "; in both %s, only base %s, only next %s; estimated: lsm %s, merge %s", s.Common, s.OnlyBase, s.OnlyNext, s.estimate(s.ByFile), s.estimate(s.ByMerge))
+	}
+	if s.Latency > 0 {
+		fmt.Fprintf(&b, "; a request waits %v, %d at a time", s.Latency.Round(time.Millisecond/10), s.AtOnce)
 	}
 	if s.Requests > 0 {
 		fmt.Fprintf(&b, "; read %d bytes in %d requests", s.Read, s.Requests)
 	}
 	if s.Method == checkpoint.ByFile {
 		fmt.Fprintf(&b, "; %d keys in question, %d sought in common files, %d below range tombstones", s.Candidates, s.Sought, s.Walked)
+		fmt.Fprintf(&b, "; %d blocks of look-ups came in %d ranges; about %d bytes of common files skipped, as no key in question lies there", s.Wanted, s.Ranges, s.skipped())
 	}
 	return b.String()
+}
+
+// estimate leaves out what says nothing where files are near.
+func (s Step) estimate(e checkpoint.Estimate) string {
+	if s.Latency == 0 {
+		return fmt.Sprintf("%d bytes", e.Bytes)
+	}
+	return fmt.Sprintf("%d bytes in %d requests (%v)", e.Bytes, e.Requests, e.Time.Round(time.Millisecond))
+}
+
+// skipped is how much of the files has not been read.
+func (s Step) skipped() int64 {
+	return max(s.Common.Bytes+s.OnlyBase.Bytes+s.OnlyNext.Bytes-s.Read, 0)
 }
 
 func (d *diff) explain(s Step) {
@@ -39,42 +57,79 @@ func (d *diff) explain(s Step) {
 	}
 }
 
-// steps compares two tables of snapshots stretch by stretch, each in the way that was planned.
-func (d *diff) steps(ctx context.Context, base, next *checkpoint.Table, groups checkpoint.KeyGroups) error {
+// aheadOf is how many stretches are begun before the one that is walked has ended.
+const aheadOf = 3
+
+// begun is a stretch, and its walk once that has begun.
+type begun struct {
+	Step
+	rows   *checkpoint.Differences
+	before checkpoint.ReadStats
+}
+
+// steps compares two tables of snapshots stretch by stretch, each in the way that was planned. What the next ones need is read meanwhile.
+func (d *diff) steps(ctx context.Context, base, next *checkpoint.Table, groups checkpoint.KeyGroups) (err error) {
+	var list []*begun
 	for _, s := range next.Compare(base, groups, d.options.Method) {
-		if d.stopped {
-			return nil
+		list = append(list, &begun{Step: Step{Stretch: s}})
+	}
+	defer func() {
+		for _, s := range list {
+			err = errors.Join(err, s.close())
 		}
-		step := Step{Stretch: s}
-		before := s.Reading()
-		var err error
-		if s.Method == checkpoint.ByFile {
-			err = d.byFile(ctx, &step)
-		} else {
-			err = d.rows(ctx, base, next, s.Groups)
+	}()
+	for i, s := range list {
+		for _, soon := range list[i:min(i+1+aheadOf, len(list))] {
+			soon.begin(ctx)
 		}
-		if err != nil {
+		if err := d.step(ctx, s, base, next); err != nil || d.stopped {
 			return err
 		}
-		read := s.Reading().Minus(before)
-		step.Read, step.Requests = read.ReadBytes, read.Reads
-		d.explain(step)
 	}
 	return nil
 }
 
+func (s *begun) begin(ctx context.Context) {
+	if s.rows == nil && s.Method == checkpoint.ByFile {
+		s.before = s.Reading()
+		s.rows = s.Differences(ctx)
+	}
+}
+
+func (s *begun) close() (err error) {
+	if s.rows != nil {
+		err = s.rows.Close()
+	}
+	s.rows = nil
+	return err
+}
+
+func (d *diff) step(ctx context.Context, s *begun, base, next *checkpoint.Table) (err error) {
+	if s.Method == checkpoint.ByFile {
+		err = d.byFile(s)
+	} else {
+		s.before = s.Reading()
+		err = d.rows(ctx, base, next, s.Groups)
+	}
+	if err != nil {
+		return err
+	}
+	read := s.Reading().Minus(s.before)
+	s.Read, s.Requests, s.Wanted, s.Ranges = read.ReadBytes, read.Reads, read.Wanted, read.Ranges
+	d.explain(s.Step)
+	return nil
+}
+
 // byFile walks the rows whose bytes differ. All others are equal, since equal bytes mean equal values there.
-func (d *diff) byFile(ctx context.Context, s *Step) (err error) {
-	rows := s.Differences(ctx)
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for !d.stopped && rows.Next() {
-		if err := d.row(rows.Before(), rows.After()); err != nil {
+func (d *diff) byFile(s *begun) error {
+	for !d.stopped && s.rows.Next() {
+		if err := d.row(s.rows.Before(), s.rows.After()); err != nil {
 			return err
 		}
 	}
-	stats := rows.Stats()
+	stats := s.rows.Stats()
 	s.Candidates, s.Sought, s.Walked = stats.Candidates, stats.Sought, stats.Walked
-	return side(rows.Err(), rows.BaseFailed())
+	return errors.Join(side(s.rows.Err(), s.rows.BaseFailed()), s.close())
 }
 
 // row emits the change of one key, which at least one side has.

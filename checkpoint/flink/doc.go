@@ -14,5 +14,5 @@
 // A handle is a tag byte and what the tag demands (handle.go has the numbers): it names a file, a part of one, or holds
 // the bytes itself. Resolver opens the files wherever the snapshot has been moved to, and nothing outside of it.
 //
-// It knows state, checkpoint/storage and fault; checkpoint knows it. RocksDB's own files are checkpoint/rocksdb's.
+// It knows state, checkpoint/storage, its fetch and fault; checkpoint knows it. RocksDB's own files are checkpoint/rocksdb's.
 package flink

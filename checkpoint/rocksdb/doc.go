@@ -1,7 +1,7 @@
 // Package rocksdb reads RocksDB databases as checkpoints keep them, without RocksDB: one ordered view over the tables of a
 // column family.
 //
-// It knows manifest, sst, ikey, fault and checkpoint/storage; checkpoint knows it. Nothing is ever written, no directory is
+// It knows manifest, sst, ikey, fault, checkpoint/storage and its fetch; checkpoint knows it. Nothing is ever written, no directory is
 // listed: CURRENT names the MANIFEST, the MANIFEST names the tables, and an Opener finds each by its name in the database,
 // since a snapshot may keep it under any other.
 //

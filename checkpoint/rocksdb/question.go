@@ -3,11 +3,13 @@ package rocksdb
 import "bytes"
 
 const (
-	// A batch of questions has no more keys than this. From near files it begins with few, since how large their rows are is seen only
-	// when they have been looked up, and is kept to about so many bytes.
+	// A batch of questions has no more keys than this, nor many more bytes. It begins with few, since how large their rows are is seen
+	// only when they have been looked up.
 	batchKeys  = 1024
 	firstBatch = 64
 	batchBytes = 1 << 20
+	// Of far files a batch takes this many times as much: each waits for its requests.
+	farBatch = 16
 )
 
 // question is a key whose rows may differ: its entries in the tables that one side has, then in the common ones too.
@@ -33,7 +35,7 @@ func (w *walk) fill() bool {
 	}
 	old := w.questions[:cap(w.questions)]
 	w.questions = w.questions[:0]
-	for size := 0; len(w.questions) < w.limit && size < batchBytes && w.candidate(); {
+	for size := 0; len(w.questions) < w.limit && size < w.bytes && w.candidate(); {
 		w.stats.Candidates++
 		if sameHistory(&w.base.history, &w.next.history) {
 			continue
@@ -74,7 +76,7 @@ func (w *walk) lookUp(list []question) (n int) {
 		size += q.size()
 	}
 	// The size of the next batch follows what this one took.
-	w.limit = max(1, min(2*w.limit, int(int64(batchBytes)*int64(n)/int64(size)), batchKeys))
+	w.limit = max(1, min(2*w.limit, int(int64(w.bytes)*int64(n)/int64(size)), w.keys))
 	return n
 }
 

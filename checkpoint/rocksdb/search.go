@@ -14,14 +14,16 @@ import (
 const perSearcher = 64
 
 // search looks into the blocks that have come: side by side, but for each ask the newer tables first.
-func (f *Finder) search(depth int) error {
-	for rank := range depth {
+func (f *Finder) search() error {
+	for rank, more := 0, true; more; rank++ {
+		more = false
 		var g errgroup.Group
 		g.SetLimit(runtime.GOMAXPROCS(0))
 		for _, t := range f.open {
-			if rank < len(t.asks) && len(t.asks[rank]) > 0 {
+			if rank < len(t.asks) {
 				f.searchTable(&g, t, t.asks[rank])
 				t.asks[rank] = t.asks[rank][:0]
+				more = true
 			}
 		}
 		if err := g.Wait(); err != nil {

@@ -16,6 +16,8 @@ type walk struct {
 	finder     *Finder
 	key        []byte
 	limit      int // keys in the next batch
+	keys       int // in any
+	bytes      int // of any, about
 	questions  []question
 	asks       []Ask           // of them
 	spare      chan []question // to be used again
@@ -34,9 +36,10 @@ type batch struct {
 }
 
 func newWalk(ctx context.Context, base, next *DB, s Split, lower, upper []byte) *walk {
-	w := &walk{ctx: ctx, limit: firstBatch, spare: make(chan []question, 2), stopped: make(chan struct{}), finder: next.Finder(ctx, s.Common)}
+	w := &walk{ctx: ctx, limit: firstBatch, keys: batchKeys, bytes: batchBytes, spare: make(chan []question, 2), stopped: make(chan struct{}), finder: next.Finder(ctx, s.Common)}
 	if next.link.Far() {
-		w.limit = batchKeys
+		w.limit, w.keys = batchKeys, farBatch*batchKeys
+		w.bytes = int(min(farBatch*batchBytes, next.link.Memory()/2))
 	}
 	w.base = side{db: base, files: s.OnlyBase, lower: lower, upper: upper}
 	w.next = side{db: next, files: s.OnlyNext, lower: lower, upper: upper}

@@ -14,8 +14,8 @@ type opened struct {
 	asks          [][]*Ask // of the wave, ascending; by how many newer tables it has taken up for the same ask
 }
 
-// wave takes the open asks on by a table each, the first of them at least, and gives how many it took. Where lanes would be
-// idle it looks into older tables as well, before it is known whether they count.
+// wave takes the open asks on by a table each, the first of them at least, and gives how many it took. Of far files it looks into
+// older tables as well, before it is known whether they count, for as many blocks as come in the time that another wave would wait.
 func (f *Finder) wave(asks []Ask, open []int) (taken int, err error) {
 	if taken, err = f.acquire(asks, open); err != nil {
 		return 0, err
@@ -34,7 +34,7 @@ func (f *Finder) wave(asks []Ask, open []int) (taken int, err error) {
 		return 0, err
 	}
 	defer blocks.Done()
-	return taken, f.search(f.depth(len(open)))
+	return taken, f.search()
 }
 
 // tablesAtOnce bounds the tables that a wave opens, with their indexes and filters.
@@ -46,10 +46,7 @@ func (f *Finder) acquire(asks []Ask, open []int) (taken int, err error) {
 	var files []FileMeta
 	wanted := map[uint64]bool{}
 	for _, i := range open {
-		next := f.files[asks[i].from:asks[i].to]
-		if !f.db.link.Far() {
-			next = next[:1]
-		}
+		next := f.next(&asks[i])
 		if len(files) > 0 && len(files)+len(next) > tablesAtOnce {
 			break
 		}
@@ -71,22 +68,18 @@ func (f *Finder) acquire(asks []Ask, open []int) (taken int, err error) {
 	return taken, nil
 }
 
-// next gives the tables that the wave looks into for one of so many asks.
-func (f *Finder) next(a *Ask, asks int) []*FileMeta {
-	return f.files[a.from:min(a.from+f.depth(asks), a.to)]
-}
-
-func (f *Finder) depth(asks int) int {
-	if !f.db.link.Far() {
-		return 1
+// next gives the tables that the wave may look into for an ask.
+func (f *Finder) next(a *Ask) []*FileMeta {
+	if f.db.link.Far() {
+		return f.files[a.from:a.to]
 	}
-	return max(1, f.db.link.Lanes()/asks)
+	return f.files[a.from : a.from+1]
 }
 
 // fetchParts brings the partitions of filters and indexes that the wave needs.
 func (f *Finder) fetchParts(asks []Ask, open []int) (*fetch.Batch, error) {
 	for _, i := range open {
-		for _, m := range f.next(&asks[i], len(open)) {
+		for _, m := range f.next(&asks[i]) {
 			t := f.open[m.Number]
 			if err := t.ref.table.Parts(f.ctx, &t.parts.Spans, asks[i].Key); err != nil {
 				return nil, err
@@ -117,18 +110,25 @@ func (f *Finder) fetch(of func(*opened) *fetch.Want) (*fetch.Batch, error) {
 
 // choose asks filters and indexes which blocks the wave needs, until these are as many as fit.
 func (f *Finder) choose(asks []Ask, open []int) (taken int, err error) {
-	var size int64
+	var size, early int64
 	for _, i := range open {
-		if size > f.db.link.Memory() {
+		if size+early > f.db.link.Memory() {
 			break
 		}
 		a := &asks[i]
-		for rank, m := range f.next(a, len(open)) {
+		for rank, m := range f.next(a) {
+			sum := &size
+			if rank > 0 {
+				sum = &early
+			}
+			if sum == &early && early >= f.db.link.Cost().Turn() {
+				break
+			}
 			n, err := f.choose1(a, f.open[m.Number], rank)
 			if err != nil {
 				return 0, err
 			}
-			size += n
+			*sum += n
 			a.from++
 		}
 		taken++

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -68,15 +69,11 @@ func (f *diffFlags) run(cmd *cobra.Command, baseAt, nextAt string) error {
 	if f.names, err = f.rowNames(); err != nil {
 		return err
 	}
-	base, err := f.open(ctx, baseAt)
+	base, next, err := f.both(ctx, baseAt, nextAt)
 	if err != nil {
-		return fmt.Errorf("base: %w", err)
+		return err
 	}
 	defer base.Close()
-	next, err := f.open(ctx, nextAt)
-	if err != nil {
-		return fmt.Errorf("next: %w", err)
-	}
 	defer next.Close()
 	pairs, err := f.pairs(ctx, base, next)
 	if err != nil {
@@ -85,6 +82,32 @@ func (f *diffFlags) run(cmd *cobra.Command, baseAt, nextAt string) error {
 	f.gone = finished(base, next, pairs, cmd.ErrOrStderr())
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
 	return flushed(out, f.print(ctx, pairs, format, out, cmd.ErrOrStderr()))
+}
+
+// both opens the two snapshots side by side.
+func (f *diffFlags) both(ctx context.Context, baseAt, nextAt string) (base, next *checkpoint.Snapshot, err error) {
+	if _, err := f.options(); err != nil { // which are read once
+		return nil, nil, err
+	}
+	var errBase, errNext error
+	var g sync.WaitGroup
+	g.Go(func() { base, errBase = f.open(ctx, baseAt) })
+	g.Go(func() { next, errNext = f.open(ctx, nextAt) })
+	g.Wait()
+	switch {
+	case errBase != nil:
+		err = fmt.Errorf("base: %w", errBase)
+	case errNext != nil:
+		err = fmt.Errorf("next: %w", errNext)
+	default:
+		return base, next, nil
+	}
+	for _, s := range []*checkpoint.Snapshot{base, next} {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}
+	return nil, nil, err
 }
 
 // finished gives the key groups, by operator id, whose state went with subtasks that have finished in either snapshot, and tells of them. To compare those would
@@ -122,8 +145,12 @@ func (p pair) table() *checkpoint.Table {
 }
 
 func (f *diffFlags) pairs(ctx context.Context, base, next *checkpoint.Snapshot) ([]pair, error) {
-	before, errBefore := f.tables(ctx, base)
-	after, errAfter := f.tables(ctx, next)
+	var before, after []*checkpoint.Table
+	var errBefore, errAfter error
+	var g sync.WaitGroup
+	g.Go(func() { before, errBefore = f.tables(ctx, base) })
+	g.Go(func() { after, errAfter = f.tables(ctx, next) })
+	g.Wait()
 	missing := new(checkpoint.NotFoundError)
 	if errBefore != nil && (!errors.As(errBefore, &missing) || errAfter != nil) {
 		return nil, fmt.Errorf("base: %w", errBefore)

@@ -125,6 +125,7 @@ func (s *selection) tables(ctx context.Context, snap *checkpoint.Snapshot) ([]*c
 	if err != nil {
 		return nil, err
 	}
+	checkpoint.Load(ctx, operators)
 	var tables []*checkpoint.Table
 	var have []string
 	for _, o := range operators {

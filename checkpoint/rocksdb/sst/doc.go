@@ -1,6 +1,6 @@
 // Package sst reads RocksDB's block-based tables.
 //
-// It knows coding, ikey, fault and checkpoint/storage; rocksdb knows it. A table is immutable, so a Table may serve many
+// It knows coding, ikey, fault, checkpoint/storage and its fetch; rocksdb knows it. A table is immutable, so a Table may serve many
 // goroutines; an Iter serves one.
 //
 // From the file's end backwards: the footer says where the metaindex is, the metaindex names the other meta blocks, and the

@@ -15,7 +15,5 @@ func (c Cost) Time(bytes, requests int64) time.Duration {
 	return time.Duration(float64(bytes)/c.Rate*float64(time.Second)) + time.Duration(turns)*c.Latency
 }
 
-// Gap is how many bytes come in the time that one more request takes: as much may be read and thrown away to save it.
-func (c Cost) Gap() int64 {
-	return int64(c.Rate * c.Latency.Seconds() / float64(max(c.Lanes, 1)))
-}
+// Turn is how many bytes come in the time that a request waits: as many may be read early, needed or not, to save a turn.
+func (c Cost) Turn() int64 { return int64(c.Rate * c.Latency.Seconds()) }

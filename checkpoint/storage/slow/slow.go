@@ -6,6 +6,7 @@ package slow
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,10 +15,12 @@ import (
 
 // Store delays the requests to another one. They run side by side, as many as there are.
 type Store struct {
-	Inner storage.Store
-	Delay time.Duration
-	Fail  func(request int64) error // what request number so many gives, from 1 on; nil: none fails
+	Inner  storage.Store
+	Delay  time.Duration
+	Single bool                      // one request at a time
+	Fail   func(request int64) error // what request number so many gives, from 1 on; nil: none fails
 
+	one                 sync.Mutex
 	requests, now, most atomic.Int64
 }
 
@@ -29,6 +32,10 @@ func (s *Store) Most() int64 { return s.most.Load() }
 
 // request waits as long as one takes.
 func (s *Store) request(ctx context.Context) error {
+	if s.Single {
+		s.one.Lock()
+		defer s.one.Unlock()
+	}
 	n := s.now.Add(1)
 	defer s.now.Add(-1)
 	for m := s.most.Load(); n > m && !s.most.CompareAndSwap(m, n); {
