@@ -104,27 +104,32 @@ const selectPosition = `SELECT chain, epoch, revision, job, checkpoint_id, locat
 // Position reads the progress row, and looks whether the rows that it tells of are still there.
 func (s *Sink) Position(ctx context.Context, t sinks.Table) (sinks.Position, error) {
 	var p sinks.Position
-	err := s.inTransaction(ctx, func(tx pgx.Tx) error {
-		var progress, table bool
-		err := tx.QueryRow(ctx, `SELECT to_regclass('statebridge.progress') IS NOT NULL, to_regclass($1) IS NOT NULL`, s.name(t)).Scan(&progress, &table)
-		if err != nil || !progress {
-			return err
-		}
-		var rows int64
-		err = tx.QueryRow(ctx, selectPosition, t.Source, t.Consumer, s.name(t)).Scan(
-			&p.Chain, &p.Epoch, &p.Revision, &p.Snapshot.Job, &p.Snapshot.CheckpointID, &p.Snapshot.Location, &p.Snapshot.Savepoint, &rows)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		lost, err := s.lost(ctx, tx, t, table, rows)
-		if err == nil && lost != "" {
-			p = sinks.Position{Revision: p.Revision, Lost: lost}
-		}
+	err := s.inTransaction(ctx, func(tx pgx.Tx) (err error) {
+		p, err = s.position(ctx, tx, t)
 		return err
 	})
+	return p, err
+}
+
+func (s *Sink) position(ctx context.Context, tx pgx.Tx, t sinks.Table) (p sinks.Position, err error) {
+	var progress, table bool
+	err = tx.QueryRow(ctx, `SELECT to_regclass('statebridge.progress') IS NOT NULL, to_regclass($1) IS NOT NULL`, s.name(t)).Scan(&progress, &table)
+	if err != nil || !progress {
+		return p, err
+	}
+	var rows int64
+	err = tx.QueryRow(ctx, selectPosition, t.Source, t.Consumer, s.name(t)).Scan(
+		&p.Chain, &p.Epoch, &p.Revision, &p.Snapshot.Job, &p.Snapshot.CheckpointID, &p.Snapshot.Location, &p.Snapshot.Savepoint, &rows)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	lost, err := s.lost(ctx, tx, t, table, rows)
+	if err == nil && lost != "" {
+		p = sinks.Position{Revision: p.Revision, Lost: lost}
+	}
 	return p, err
 }
 

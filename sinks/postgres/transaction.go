@@ -251,6 +251,9 @@ func (x *transaction) twice(detail string) error {
 
 func (x *transaction) advance(ctx context.Context) error {
 	at := x.to.Snapshot
+	if x.to.Rows != nil { // also right where somebody else's rows were among those that were deleted
+		x.rows = int64(*x.to.Rows)
+	}
 	_, err := x.tx.Exec(ctx, `UPDATE statebridge.progress SET chain = $4, epoch = $5, revision = revision + 1,
 			job = $6, checkpoint_id = $7, location = $8, savepoint = $9, rows = $10, committed_at = clock_timestamp()
 		WHERE source = $1 AND consumer = $2 AND target = $3`,

@@ -89,11 +89,7 @@ func (s *Sink) Prepare(ctx context.Context, t sinks.Table) error {
 	if beside := len(t.Columns) - len(sqltable.Keys(t.Columns)); s.options.Encoding == String && beside != 1 {
 		return sinks.Permanent(fmt.Errorf("consumer %q: encoding string needs exactly one column beside the key, there are %d", t.Consumer, beside))
 	}
-	text := s.options.Key
-	if text == "" {
-		text = defaultKey(t)
-	}
-	keys, err := parseTemplate(text, t)
+	keys, err := s.template(t)
 	if err != nil {
 		return err
 	}
@@ -105,11 +101,20 @@ func (s *Sink) Prepare(ctx context.Context, t sinks.Table) error {
 	defer s.mu.Unlock()
 	for other, o := range s.tables {
 		if other != positionKey(t) && (strings.HasPrefix(o.texts[0], keys.texts[0]) || strings.HasPrefix(keys.texts[0], o.texts[0])) {
-			return sinks.Permanent(fmt.Errorf("consumer %q: key template %q begins like that of %s, whose keys it would delete", t.Consumer, text, strings.TrimPrefix(other, own)))
+			return sinks.Permanent(fmt.Errorf("consumer %q: its key template, with %q at its beginning, begins like that of %s, whose keys it would delete", t.Consumer, keys.texts[0], strings.TrimPrefix(other, own)))
 		}
 	}
 	s.tables[positionKey(t)] = &table{template: keys, columns: t.Columns, gone: gone}
 	return nil
+}
+
+// template is what makes the keys of a table's rows.
+func (s *Sink) template(t sinks.Table) (*template, error) {
+	text := s.options.Key
+	if text == "" {
+		text = defaultKey(t)
+	}
+	return parseTemplate(text, t)
 }
 
 // written records which fields are written from now on and gives those that only older epochs wrote.

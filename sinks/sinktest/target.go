@@ -138,6 +138,7 @@ func (b *bench) want(objects ...string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		b.Fatalf("table %q (-want +got):\n%s", b.table.Consumer, diff)
 	}
+	b.wantVerified(objects)
 }
 
 // texts takes a JSON row apart with the standard library, as a second opinion on package row.

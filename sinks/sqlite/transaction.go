@@ -135,6 +135,9 @@ func (x *transaction) apply(ctx context.Context, run *statement, object []byte, 
 // Commit writes the position and ends the transaction.
 func (x *transaction) Commit(ctx context.Context) error {
 	at := x.to.Snapshot
+	if x.to.Rows != nil { // also right where somebody else's rows were among those that were deleted
+		x.rows = int64(*x.to.Rows)
+	}
 	_, err := x.tx.ExecContext(ctx, `UPDATE statebridge_progress SET chain = ?, epoch = ?, revision = revision + 1,
 			job = ?, checkpoint_id = ?, location = ?, savepoint = ?, rows = ?, committed_at = strftime('%Y-%m-%dT%H:%M:%fZ')
 		WHERE source = ? AND consumer = ?`,

@@ -1,0 +1,272 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/statebridge/statebridge/jsonscan"
+	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/sinks/row"
+	"github.com/statebridge/statebridge/sinks/sqltable"
+	"github.com/statebridge/statebridge/stream"
+)
+
+// verification reads the keys of rows, many a pipeline, and then all keys that begin like the template. Redis shows no state of one moment, so the position must
+// be the same at the end, with nobody writing.
+type verification struct {
+	x        *transaction // for its ways of writing a row; it is never begun
+	at       sinks.Position
+	expected *keySet
+}
+
+// Verify begins a comparison.
+func (s *Sink) Verify(ctx context.Context, t sinks.Table, at sinks.Position, tempDir string) (sinks.Verification, error) {
+	client, err := s.connect(ctx)
+	if err != nil {
+		return nil, classify(err)
+	}
+	keys, err := s.template(t)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	limit := s.limit
+	s.mu.Unlock()
+	v := &verification{at: at, x: &transaction{
+		sink: s, client: client, table: t, keys: &table{template: keys, columns: t.Columns}, limit: limit,
+		all: row.NewScanner(t.Columns), key: row.NewScanner(sqltable.Keys(t.Columns)),
+	}}
+	for i, c := range t.Columns {
+		if c.Key {
+			v.x.keyed, v.x.part = append(v.x.keyed, i), append(v.x.part, nil)
+		}
+	}
+	if err := v.still(ctx); err != nil {
+		return nil, err
+	}
+	v.expected, err = newKeySet(tempDir)
+	return v, err
+}
+
+// still gives ErrFenced when the position has moved, or is about to: a writer leaves its mark before the first row and takes it away with the last.
+func (v *verification) still(ctx context.Context) error {
+	writer, err := v.x.client.HExists(ctx, positionKey(v.x.table), "writer").Result()
+	if err != nil {
+		return classify(err)
+	}
+	now, err := v.x.sink.Position(ctx, v.x.table)
+	if err != nil {
+		return err
+	}
+	if writer || now != v.at {
+		return sinks.ErrFenced
+	}
+	return nil
+}
+
+// Expect reads the rows' keys and compares.
+func (v *verification) Expect(ctx context.Context, rows []stream.Change, tell func(sinks.Difference) error) error {
+	for batch := range slices.Chunk(rows, pipelineRows) {
+		if err := v.expect(ctx, batch, tell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verification) expect(ctx context.Context, rows []stream.Change, tell func(sinks.Difference) error) error {
+	pipe := v.x.client.Pipeline()
+	replies, wants := make([]redis.Cmder, len(rows)), make([]map[string]string, len(rows))
+	for i, c := range rows {
+		key, _, _, err := v.x.encode(c)
+		if err != nil {
+			return err
+		}
+		if err := v.expected.add(key); err != nil {
+			return err
+		}
+		if wants[i], err = v.values(c); err != nil {
+			return err
+		}
+		if v.x.sink.options.Encoding == Hash {
+			replies[i] = pipe.HGetAll(ctx, key)
+		} else {
+			replies[i] = pipe.Get(ctx, key)
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") && !errors.Is(err, redis.Nil) {
+		return classify(err)
+	}
+	for i, c := range rows {
+		d, differs, err := v.compare(replies[i], wants[i])
+		if err != nil {
+			return classify(err)
+		}
+		if d.Key, d.Want = c.Key, c.After; !differs {
+			continue
+		}
+		if err := tell(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole is the member under which the only value of a string stands.
+const whole = ""
+
+// values gives what a row's key must hold: its fields, or the whole string.
+func (v *verification) values(c stream.Change) (map[string]string, error) {
+	values, err := v.x.all.Scan(c.After)
+	if err != nil {
+		return nil, sinks.Refuse(v.x.table, v.x.to, c, "", err.Error())
+	}
+	if v.x.sink.options.Encoding != Hash {
+		args, column, err := v.x.form(c, values)
+		if err != nil {
+			return nil, sinks.Refuse(v.x.table, v.x.to, c, column, err.Error())
+		}
+		return map[string]string{whole: args[1].(string)}, nil
+	}
+	want := map[string]string{}
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		if want[v.x.table.Columns[i].Name], err = v.x.field(v.x.table.Columns[i].Type, value); err != nil {
+			return nil, sinks.Refuse(v.x.table, v.x.to, c, v.x.table.Columns[i].Name, err.Error())
+		}
+	}
+	return want, nil
+}
+
+func (v *verification) compare(reply redis.Cmder, want map[string]string) (d sinks.Difference, differs bool, err error) {
+	var have map[string]string
+	switch r := reply.(type) {
+	case *redis.MapStringStringCmd:
+		have, err = r.Result()
+	case *redis.StringCmd:
+		var text string
+		if text, err = r.Result(); err == nil {
+			have = map[string]string{whole: text}
+		}
+	}
+	d.Kind = sinks.Different
+	switch {
+	case redis.HasErrorPrefix(err, "WRONGTYPE"):
+		d.Have, d.Columns = []byte(`"a value of another type"`), v.names()
+		return d, true, nil
+	case errors.Is(err, redis.Nil) || err == nil && len(have) == 0:
+		d.Kind = sinks.Missing
+		return d, true, nil
+	case err != nil:
+		return d, false, err
+	}
+	if _, ok := want[whole]; ok && v.x.sink.options.Encoding != Hash {
+		if have[whole] == want[whole] {
+			return d, false, nil
+		}
+		d.Columns = v.names()
+		d.Have, err = json.Marshal(have[whole])
+		return d, true, err
+	}
+	for _, c := range v.x.table.Columns {
+		a, hasA := want[c.Name]
+		if b, hasB := have[c.Name]; a != b || hasA != hasB {
+			d.Columns = append(d.Columns, c.Name)
+		}
+	}
+	d.Have, err = json.Marshal(have)
+	return d, d.Columns != nil, err
+}
+
+// names are those of the columns beside the key.
+func (v *verification) names() (names []string) {
+	for _, c := range v.x.table.Columns {
+		if !c.Key {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Rest scans for keys that were not expected.
+func (v *verification) Rest(ctx context.Context, tell func(sinks.Difference) error) error {
+	there, err := newKeySet(v.expected.parent)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = there.close() }()
+	err = masters(ctx, v.x.client, func(ctx context.Context, c *redis.Client) error {
+		return v.x.scan(ctx, c, func(keys []string) error {
+			for _, k := range keys {
+				if err := there.add(k); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return classify(err)
+	}
+	err = there.without(v.expected, func(key string) error {
+		name, err := json.Marshal(key)
+		if err != nil {
+			return err
+		}
+		return tell(sinks.Difference{Kind: sinks.Extra, Key: name})
+	})
+	if err != nil {
+		return err
+	}
+	return v.still(ctx)
+}
+
+// Close removes what was written of keys.
+func (v *verification) Close(context.Context) error { return v.expected.close() }
+
+// Mend writes the rows and deletes the keys.
+func (s *Sink) Mend(ctx context.Context, t sinks.Table, at sinks.Position, rows uint64, differences []sinks.Difference) (err error) {
+	begun, err := s.Begin(ctx, t, at, sinks.Stay(t, at, rows))
+	if err != nil {
+		return err
+	}
+	x := begun.(*transaction)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, x.Rollback(ctx))
+		}
+	}()
+	for _, d := range differences {
+		if d.Kind != sinks.Extra {
+			err = x.Apply(ctx, []stream.Change{{Op: 'u', Key: d.Key, After: d.Want}})
+		} else {
+			err = x.drop(ctx, d.Key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return x.Commit(ctx)
+}
+
+// drop deletes a key by its own name.
+func (x *transaction) drop(ctx context.Context, name []byte) error {
+	text, exact := jsonscan.AppendText(nil, name)
+	if !exact {
+		return fmt.Errorf("consumer %q: a key that can't be named", x.table.Consumer)
+	}
+	if x.full() || x.next.has[string(text)] {
+		if err := x.send(ctx); err != nil {
+			return err
+		}
+	}
+	x.next.add(string(text), len(text), x.single, "d")
+	return nil
+}
