@@ -64,6 +64,9 @@ func OpenPins(dir string, store storage.Store) (*Pins, error) {
 	return p, p.sweep()
 }
 
+// ReadPins looks into a directory that another process uses. What is held there can be opened, and may be released at any moment; nothing else may be done with it.
+func ReadPins(dir string, store storage.Store) *Pins { return &Pins{dir: dir, store: store} }
+
 func (p *Pins) filesDir() string { return filepath.Join(p.dir, "files") }
 
 func (p *Pins) snapshotsDir() string { return filepath.Join(p.dir, "snapshots") }

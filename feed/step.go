@@ -96,8 +96,8 @@ func (f *Feed) reconfigured(ctx context.Context) bool {
 	if err != nil {
 		return !f.mirrored(last.Operator, last.State)
 	}
-	columns, err := f.columns(t.Schema())
-	return err != nil || t.Operator.String() != last.Operator || t.Name != last.State || !slices.Equal(streamColumns(columns), last.Columns)
+	_, columns, err := f.consumer.Project(t.Schema())
+	return err != nil || t.Operator.String() != last.Operator || t.Name != last.State || !slices.Equal(columns, last.Columns)
 }
 
 // take pins the next snapshot. One whose files vanish meanwhile, or whose metadata is still being written, is passed over: the next one is diffed
@@ -193,12 +193,12 @@ func (f *Feed) publish(ctx context.Context, pin *checkpoint.Pin, resync bool) (s
 	if next.Table == nil {
 		return f.publishNone(ctx, pin, resync)
 	}
-	columns, err := f.columns(next.Schema())
+	columns, wire, err := f.consumer.Project(next.Schema())
 	if err != nil {
 		return stream.Epoch{}, fault.Unsupported(pin.Location, -1, "consumer %s: %v", f.consumer.Name, err)
 	}
 	e := stream.Epoch{
-		Full: resync, Resync: resync, Snapshot: ref(pin.Found), Columns: streamColumns(columns), Partitions: min(f.options.Partitions, next.MaxParallelism()),
+		Full: resync, Resync: resync, Snapshot: ref(pin.Found), Columns: wire, Partitions: min(f.options.Partitions, next.MaxParallelism()),
 		Operator: next.Operator.String(), State: next.Name,
 	}
 	base := f.baseTable(ctx, open, next.Table, &e)
@@ -307,11 +307,13 @@ func continues(old, now []stream.Column, named bool) bool {
 	return !slices.ContainsFunc(now[min(len(old), len(now)):], func(c stream.Column) bool { return c.Key })
 }
 
-func (f *Feed) columns(s *state.Schema) ([]state.Column, error) {
-	if f.consumer.Columns == nil {
-		return state.DefaultColumns(s), nil
+// Project gives the columns that a consumer makes of a state, and what they are called on the wire.
+func (c Consumer) Project(s *state.Schema) (columns []state.Column, wire []stream.Column, err error) {
+	columns = state.DefaultColumns(s)
+	if c.Columns != nil {
+		columns, err = state.ParseColumns(s, c.Columns)
 	}
-	return state.ParseColumns(s, f.consumer.Columns)
+	return columns, streamColumns(columns), err
 }
 
 func streamColumns(columns []state.Column) []stream.Column {

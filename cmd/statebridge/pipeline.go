@@ -119,21 +119,30 @@ func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, s
 	}
 	watch := newWatch(c, p.store, p.log)
 	for _, consumer := range c.Consumers {
-		fc := feed.Consumer{Name: consumer.Name, Operator: consumer.Operator, State: consumer.State, Columns: mappings(consumer.Columns)}
+		fc := feedConsumer(consumer)
 		for _, s := range c.Sinks {
 			if slices.Contains(s.Consumers, consumer.Name) {
 				fc.Sinks = append(fc.Sinks, s.Name)
 			}
 		}
-		o.Snapshot.Names = nil
-		if len(consumer.ValueColumns) > 0 {
-			o.Snapshot.Names = []checkpoint.RowNames{{Operator: consumer.Operator, State: consumer.State, Fields: consumer.ValueColumns}}
-		}
+		o.Snapshot.Names = rowNames(consumer)
 		o.Guard = feed.Guard{Percent: cmp.Or(consumer.MaxDeletePercent, c.Source.MaxDeletePercent), Rows: uint64(c.Source.MaxDeleteRows)}
 		o.Answer = answers[consumer.Name]
 		p.feeds = append(p.feeds, feed.New(fc, o, watch, pins, source, reg, p.log))
 	}
 	return nil
+}
+
+func feedConsumer(c config.Consumer) feed.Consumer {
+	return feed.Consumer{Name: c.Name, Operator: c.Operator, State: c.State, Columns: mappings(c.Columns)}
+}
+
+// rowNames are the names that the config gives to the fields of a SQL row.
+func rowNames(c config.Consumer) []checkpoint.RowNames {
+	if len(c.ValueColumns) == 0 {
+		return nil
+	}
+	return []checkpoint.RowNames{{Operator: c.Operator, State: c.State, Fields: c.ValueColumns}}
 }
 
 func newWatch(c *config.Config, store storage.Store, log *slog.Logger) *feed.Watch {

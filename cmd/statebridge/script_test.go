@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"errors"
 	"os"
 	"os/exec"
@@ -30,7 +31,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("JOB", path.Join("checkpoints", demoJob(t)))
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"arrive": arrive, "exits": exits, "unpack": unpack, "until": until},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"arrive": arrive, "exits": exits, "unpack": unpack, "until": until, "sqlite": alter},
 	})
 }
 
@@ -79,6 +80,18 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("never printed %s", args[0])
+}
+
+// alter runs sqlite FILE STATEMENT, which changes a database behind everybody's back.
+func alter(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sqlite FILE STATEMENT")
+	}
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec(args[1])
+	ts.Check(err)
 }
 
 // exits CODE COMMAND ARG… runs a command that must end with this code.
