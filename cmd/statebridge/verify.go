@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/statebridge/statebridge/checkpoint"
-	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/config"
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/verify"
@@ -188,7 +187,7 @@ func snapshotsOf(c *config.Config, args []string) (*verify.Snapshots, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	return &verify.Snapshots{
-		Store: storage.Local(), Options: checkpoint.Options{PathMap: maps, TempDir: tempDir(c), Hints: hints},
+		Store: newStore(&c.Storage), Options: checkpoint.Options{PathMap: maps, TempDir: tempDir(c), Hints: hints},
 		TempDir: tempDir(c), Pins: filepath.Join(c.DataDir, "pins", c.Source.Name), Only: strings.Join(args, ""),
 	}, nil
 }
