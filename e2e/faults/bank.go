@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -25,6 +26,8 @@ type Bank struct {
 	auditor *auditor
 	epochs  *epochs
 
+	interrupted <-chan struct{}
+
 	postgres *sinktest.Postgres
 	redis    *sinktest.Redis
 	nats     *natsServer
@@ -36,7 +39,9 @@ var secrets = []string{"pg-5ecret-Kq7", "redis-5ecret-Vd2", "nats-5ecret-Zt9"}
 // Open starts everything and waits until the first checkpoint with all accounts has been mirrored.
 func Open(t testing.TB) *Bank {
 	t.Helper()
-	b := &Bank{ledger: newLedger(t), servers: map[string]*server{}, bridges: map[string]*bridge{}}
+	interrupt, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	t.Cleanup(stop)
+	b := &Bank{ledger: newLedger(t), servers: map[string]*server{}, bridges: map[string]*bridge{}, interrupted: interrupt.Done()}
 	dir := t.TempDir()
 	b.startServers(dir)
 	b.job = startFlink(t, filepath.Join(dir, "job"))
@@ -109,9 +114,15 @@ func (b *Bank) Run(faults []Fault) {
 	}
 }
 
-// until waits, and tends to the bridges meanwhile.
+// until waits, and tends to the bridges meanwhile. Whoever interrupts the run finds nothing of it left.
 func (b *Bank) until(t time.Time) {
+	b.t.Helper()
 	for {
+		select {
+		case <-b.interrupted:
+			b.t.Fatal("interrupted")
+		default:
+		}
 		for _, bridge := range b.bridges {
 			bridge.tend()
 		}

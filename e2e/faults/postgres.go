@@ -43,6 +43,7 @@ func audit(l *ledger, url string) *auditor {
 			pause(ctx, 50*time.Millisecond)
 		}
 	})
+	l.t.Cleanup(a.halt)
 	return a
 }
 
@@ -91,10 +92,14 @@ func (a *auditor) look(ctx context.Context, db *pgx.Conn) error {
 	return nil
 }
 
-// end stops looking, and compares what was seen with what the checkpoints hold.
-func (a *auditor) end(held map[state]int64) {
+func (a *auditor) halt() {
 	a.stop()
 	a.done.Wait()
+}
+
+// end stops looking, and compares what was seen with what the checkpoints hold.
+func (a *auditor) end(held map[state]int64) {
+	a.halt()
 	for s, digest := range a.states {
 		if want, ok := held[s]; !ok || want != digest {
 			a.differ("postgres showed, for checkpoint %d of job %s, what that does not hold", s.checkpoint, s.job)

@@ -28,6 +28,7 @@ func followRedis(l *ledger, addr string) *epochs {
 			pause(ctx, 50*time.Millisecond)
 		}
 	})
+	l.t.Cleanup(e.halt)
 	return e
 }
 
@@ -45,8 +46,12 @@ func (e *epochs) look(ctx context.Context, c *redis.Client) {
 	e.at.see(position{hash["chain"], n})
 }
 
-func (e *epochs) end() {
+func (e *epochs) halt() {
 	e.stop()
 	e.done.Wait()
+}
+
+func (e *epochs) end() {
+	e.halt()
 	e.at.note("looked %d times at redis, at epoch %d in the end", e.looks, e.at.last.epoch)
 }
