@@ -151,29 +151,15 @@ func passing(err error) bool {
 
 // hold runs do while this process has the consumer's lease.
 func (f *Feed) hold(ctx context.Context, do func(context.Context) error) error {
-	lease, err := f.registry.Acquire(ctx, f.consumer.Name, f.options.Holder, leaseTTL)
-	if err != nil {
-		return f.wrap(err)
-	}
-	defer lease.Release()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		select {
-		case <-lease.Lost():
-			cancel(errors.New("the lease is lost: another process may publish this consumer now"))
-		case <-stop:
+	claim := registry.Claim{Task: registry.Task{Consumer: f.consumer.Name}, Holder: f.options.Holder, TTL: leaseTTL, Waiting: func(holder string) {
+		f.log.InfoContext(ctx, "another process publishes, so this one stands by", "holder", holder)
+	}}
+	return f.wrap(f.registry.Alone(ctx, claim, func(ctx context.Context) error {
+		if err := f.open(ctx); err != nil {
+			return err
 		}
-	}()
-	if err = f.open(ctx); err == nil {
-		err = do(ctx)
-	}
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		err = cause
-	}
-	return f.wrap(err)
+		return do(ctx)
+	}))
 }
 
 func (f *Feed) wrap(err error) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Lease is the right to publish for a consumer. It is an economy, not the guarantee: a publisher that lost it is fenced by the stream.
+// Lease is the right to do a task. It is an economy, not the guarantee: who lost it is fenced by the stream or by the target.
 //
 // No clocks of two machines are compared. The holder counts up a beat; who waits takes the lease once it has seen one beat unchanged for the lease's time on its own clock. The holder
 // gives up when that time has passed on its clock since it began the last renewal that succeeded, which is never later.
@@ -34,25 +34,25 @@ type held struct {
 	Beat    uint64 `json:"beat"`
 }
 
-// Acquire waits until the lease is free or its holder has not renewed it for its time. holder is for people, and should name the process.
-func (r *Registry) Acquire(ctx context.Context, consumer, holder string, ttl time.Duration) (*Lease, error) {
-	if ttl <= 0 {
-		return nil, fmt.Errorf("lease of consumer %s: time %s", consumer, ttl)
+// Acquire waits until the lease is free or its holder has not renewed it for its time.
+func (r *Registry) Acquire(ctx context.Context, c Claim) (*Lease, error) {
+	if c.TTL <= 0 {
+		return nil, fmt.Errorf("lease of %s: time %s", c.Task, c.TTL)
 	}
-	l := &Lease{reg: r, key: key(kindLease, consumer), lost: make(chan struct{})}
-	l.held = held{Holder: holder, Session: rand.Text(), Server: r.src.Bus().Server(), TTL: max(ttl.Milliseconds(), 1)}
-	began, err := l.wait(ctx)
+	l := &Lease{reg: r, key: c.key(), lost: make(chan struct{})}
+	l.held = held{Holder: c.Holder, Session: rand.Text(), Server: r.src.Bus().Server(), TTL: max(c.TTL.Milliseconds(), 1)}
+	began, err := l.wait(ctx, c.Waiting)
 	if err != nil {
-		return nil, fmt.Errorf("lease of consumer %s: %w", consumer, err)
+		return nil, fmt.Errorf("lease of %s: %w", c.Task, err)
 	}
 	beat, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l.cancel = cancel
-	l.done.Go(func() { l.beat(beat, began, ttl) })
+	l.done.Go(func() { l.beat(beat, began, c.TTL) })
 	return l, nil
 }
 
 // wait gives the time at which the successful write began.
-func (l *Lease) wait(ctx context.Context) (time.Time, error) {
+func (l *Lease) wait(ctx context.Context, waiting func(holder string)) (time.Time, error) {
 	var seen uint64 // revision of the beat that is watched
 	var since time.Time
 	for {
@@ -74,6 +74,10 @@ func (l *Lease) wait(ctx context.Context) (time.Time, error) {
 				return time.Time{}, err
 			}
 			continue
+		}
+		if waiting != nil {
+			waiting(was.Holder)
+			waiting = nil
 		}
 		if err := pause(ctx, min(ttl/5+time.Millisecond, time.Second)); err != nil {
 			return time.Time{}, fmt.Errorf("held by %s: %w", was.Holder, err)

@@ -161,7 +161,7 @@ func acquire(t *testing.T, r *Registry, holder string, ttl, wait time.Duration) 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
-	return r.Acquire(ctx, "accounts", holder, ttl)
+	return r.Acquire(ctx, Claim{Task: Task{Consumer: "accounts"}, Holder: holder, TTL: ttl})
 }
 
 func TestLeaseIsExclusive(t *testing.T) {
@@ -276,4 +276,47 @@ func TestLeaseAdoptsItsOwnBeat(t *testing.T) {
 	}
 	must(t, a.adopt(t.Context()))
 	a.Release()
+}
+
+// Whoever works alone stops when the lease is lost; who waits is told for whom, and goes on then. A sink's lease is another one.
+func TestAlone(t *testing.T) {
+	r := newRegistry(t)
+	claim := func(holder, sink string) Claim {
+		return Claim{Task: Task{Consumer: "accounts", Sink: sink}, Holder: holder, TTL: 400 * time.Millisecond}
+	}
+	working, lost := make(chan struct{}), make(chan error, 1)
+	go func() {
+		lost <- r.Alone(t.Context(), claim("a", "pg"), func(ctx context.Context) error {
+			close(working)
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	}()
+	<-working
+	other, err := r.Acquire(t.Context(), claim("b", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Release()
+
+	told := ""
+	waits := claim("b", "pg")
+	waits.Waiting = func(holder string) { told = holder }
+	for _, revision, err := get[held](t.Context(), r, waits.key()); ; _, revision, err = get[held](t.Context(), r, waits.key()) {
+		must(t, err)
+		thief := &Lease{reg: r, key: waits.key(), held: held{Holder: "thief", Session: "x", Server: r.src.Bus().Server(), TTL: 2_000}}
+		if thief.write(t.Context(), revision) == nil { // races with a heartbeat
+			break
+		}
+	}
+	if err := <-lost; !errors.Is(err, ErrLeaseLost) {
+		t.Errorf("err = %v", err)
+	}
+	done := errors.New("done")
+	if err := r.Alone(t.Context(), waits, func(context.Context) error { return done }); !errors.Is(err, done) {
+		t.Errorf("err = %v", err)
+	}
+	if told != "thief" {
+		t.Errorf("waited for %q", told)
+	}
 }

@@ -26,14 +26,21 @@ import (
 
 // pipeline is what a config describes: a feed for each consumer, a worker for each consumer of each sink, and the bus between them.
 type pipeline struct {
-	config  *config.Config
-	log     *slog.Logger
-	store   storage.Store
-	bus     *stream.Bus
-	feeds   []*feed.Feed
-	workers [][]*sinks.Worker // by consumer
-	hints   *state.Hints
-	sinks   []sinks.Sink
+	config   *config.Config
+	log      *slog.Logger
+	store    storage.Store
+	bus      *stream.Bus
+	registry *registry.Registry
+	feeds    []*feed.Feed
+	workers  [][]worker // by consumer
+	hints    *state.Hints
+	sinks    []sinks.Sink
+}
+
+// worker mirrors a consumer into a sink.
+type worker struct {
+	*sinks.Worker
+	task registry.Task
 }
 
 // fullEpochWait is how long a sink without rows waits for the full epoch of the newest snapshot, which takes its time for a large state.
@@ -44,6 +51,12 @@ const inUseFor = 5 * time.Second
 
 // retryFeed is the longest pause before publishing is tried again.
 const retryFeed = 30 * time.Second
+
+// leaseTTL is how long a process that died keeps others from running its sinks, and retryLease the pause after a lease was lost or could not be asked for.
+const (
+	leaseTTL   = 10 * time.Second
+	retryLease = time.Second
+)
 
 // retryRefused is how long a worker rests whose target refuses an epoch. Other sinks go on meanwhile.
 const retryRefused = time.Minute
@@ -65,14 +78,13 @@ func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed
 	if err != nil {
 		return nil, err
 	}
-	reg, err := registry.Open(ctx, source)
-	if err != nil {
+	if p.registry, err = registry.Open(ctx, source); err != nil {
 		return nil, err
 	}
-	if err := p.addFeeds(c, answers, source, reg); err != nil {
+	if err := p.addFeeds(c, answers, source); err != nil {
 		return nil, err
 	}
-	return p, p.addSinks(ctx, c, source, reg)
+	return p, p.addSinks(ctx, c, source)
 }
 
 // connect waits a while for a data directory that is in use: a command such as consumers has it for a moment only.
@@ -100,7 +112,7 @@ func busOptions(c *config.Config) stream.Options {
 	}
 }
 
-func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, source *stream.Source, reg *registry.Registry) error {
+func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, source *stream.Source) error {
 	pins, err := checkpoint.OpenPins(filepath.Join(c.DataDir, "pins", c.Source.Name), p.store)
 	if err != nil {
 		return err
@@ -112,9 +124,8 @@ func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, s
 	if p.hints, err = readHints(c.Source.Flink.Decode); err != nil {
 		return &config.FieldError{Path: "source.flink.decode", Reason: err.Error()}
 	}
-	host, _ := os.Hostname()
 	o := feed.Options{
-		Partitions: c.Source.Partitions, Keep: c.NATS.Keep, Holder: fmt.Sprintf("%s/%d", host, os.Getpid()),
+		Partitions: c.Source.Partitions, Keep: c.NATS.Keep, Holder: holder(),
 		Snapshot: checkpoint.Options{PathMap: maps, TempDir: tempDir(c), Hints: p.hints},
 	}
 	watch := newWatch(c, p.store, p.log)
@@ -128,7 +139,7 @@ func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, s
 		o.Snapshot.Names = rowNames(consumer)
 		o.Guard = feed.Guard{Percent: cmp.Or(consumer.MaxDeletePercent, c.Source.MaxDeletePercent), Rows: uint64(c.Source.MaxDeleteRows)}
 		o.Answer = answers[consumer.Name]
-		p.feeds = append(p.feeds, feed.New(fc, o, watch, pins, source, reg, p.log))
+		p.feeds = append(p.feeds, feed.New(fc, o, watch, pins, source, p.registry, p.log))
 	}
 	return nil
 }
@@ -162,8 +173,8 @@ func mappings(columns config.Columns) []state.Mapping {
 	return out
 }
 
-func (p *pipeline) addSinks(ctx context.Context, c *config.Config, source *stream.Source, reg *registry.Registry) error {
-	p.workers = make([][]*sinks.Worker, len(c.Consumers))
+func (p *pipeline) addSinks(ctx context.Context, c *config.Config, source *stream.Source) error {
+	p.workers = make([][]worker, len(c.Consumers))
 	for _, s := range c.Sinks {
 		target, err := openSink(ctx, s, p.log)
 		if err != nil {
@@ -173,7 +184,8 @@ func (p *pipeline) addSinks(ctx context.Context, c *config.Config, source *strea
 		for i, consumer := range c.Consumers {
 			if slices.Contains(s.Consumers, consumer.Name) {
 				table := sinks.Table{Consumer: consumer.Name, Source: c.Source.Name}
-				p.workers[i] = append(p.workers[i], sinks.NewWorker(s.Name, target, table, source, reg, p.log, sinks.Options{Answer: fullEpochWait}))
+				w := sinks.NewWorker(s.Name, target, table, source, p.registry, p.log, sinks.Options{Answer: fullEpochWait})
+				p.workers[i] = append(p.workers[i], worker{w, registry.Task{Consumer: consumer.Name, Sink: s.Name}})
 			}
 		}
 	}
@@ -238,16 +250,36 @@ func (p *pipeline) publish(ctx context.Context, f *feed.Feed) {
 	}
 }
 
-func (p *pipeline) work(ctx context.Context, w *sinks.Worker) {
+// work runs a worker while no other process runs the same one: two would only get in each other's way.
+func (p *pipeline) work(ctx context.Context, w worker) {
+	claim := registry.Claim{Task: w.task, Holder: holder(), TTL: leaseTTL, Waiting: func(holder string) {
+		p.log.InfoContext(ctx, "another process runs the sink, so this one stands by", "sink", w.task.Sink, "consumer", w.task.Consumer, "holder", holder)
+	}}
 	for ctx.Err() == nil {
-		if err := w.Run(ctx); err != nil {
-			p.log.ErrorContext(ctx, "sink refuses the epoch", "error", err, "retry_in", retryRefused)
+		refused, again := false, retryLease
+		err := p.registry.Alone(ctx, claim, func(ctx context.Context) error {
+			err := w.Run(ctx)
+			refused = err != nil
+			return err
+		})
+		switch {
+		case refused:
+			again = retryRefused
+			p.log.ErrorContext(ctx, "sink refuses the epoch", "error", err, "retry_in", again)
+		case ctx.Err() == nil:
+			p.log.WarnContext(ctx, "sink waits for its lease", "sink", w.task.Sink, "consumer", w.task.Consumer, "error", err)
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(retryRefused):
+		case <-time.After(again):
 		}
 	}
+}
+
+// holder names this process, for people.
+func holder() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
 }
 
 // once publishes what is there and waits until every sink has committed it, but no longer than patience for one whose target fails all that time. Consumers

@@ -42,6 +42,7 @@ func Open(t testing.TB) *Bank {
 	interrupt, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	t.Cleanup(stop)
 	b := &Bank{ledger: newLedger(t), servers: map[string]*server{}, bridges: map[string]*bridge{}, interrupted: interrupt.Done()}
+	b.sum()
 	dir := t.TempDir()
 	b.startServers(dir)
 	b.job = startFlink(t, filepath.Join(dir, "job"))

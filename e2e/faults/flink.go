@@ -28,7 +28,7 @@ type flinkJob struct {
 const accounts = 10_000 // beside the bank's own, which has the id 0
 
 // patience is how long to wait for what takes a second on a machine that is not busy.
-const patience = 5 * time.Minute
+const patience = 10 * time.Minute
 
 func startFlink(t testing.TB, dir string) *flinkJob {
 	t.Helper()

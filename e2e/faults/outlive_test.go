@@ -13,41 +13,80 @@ import (
 	"github.com/statebridge/statebridge/e2e"
 )
 
-// The NATS server is away for longer than a lease lasts, so that publishing breaks off. The same process goes on when the server is back.
-func TestRunOutlivesTheBus(t *testing.T) {
+// small is a pipeline into a SQLite file, for the snapshots of the demo.
+type small struct {
+	t         *testing.T
+	server    *natsServer
+	snapshots []demodata.Snapshot
+	dir, file string
+}
+
+func newSmall(t *testing.T) *small {
+	t.Helper()
 	snapshots, err := demodata.Snapshots()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "accounts.db")
-	server := startNATS(t)
-	bridge := newBridge(newLedger(t), "bridge", e2e.Build(t), t.TempDir(), fmt.Sprintf(`nats: {url: %q, user: bridge, password: %q}
+	return &small{t, startNATS(t), snapshots, t.TempDir(), filepath.Join(t.TempDir(), "accounts.db")}
+}
+
+// bridge starts a process with a data directory of its own.
+func (s *small) bridge(l *ledger, name string) *bridge {
+	s.t.Helper()
+	b := newBridge(l, name, e2e.Build(s.t), s.t.TempDir(), fmt.Sprintf(`nats: {url: %q, user: bridge, password: %q}
 source: {name: bank, flink: {checkpoints: %q, poll: 100ms}}
 consumers:
   - {name: accounts, operator: accounts-op, state: balance, columns: {id: key, balance: value}}
 sinks:
   - {name: file, consumers: [accounts], sqlite: {path: %q}}
-`, "nats://"+server.addr(), secrets[2], dir, file))
-	bridge.start()
-	arrives := func(s demodata.Snapshot) {
-		t.Helper()
-		if err := s.Arrive(dir); err != nil {
-			t.Fatal(err)
-		}
-		want := e2e.Expected(t, "../../cmd/statebridge/demodata/testdata/"+path.Base(s.Path)+".jsonl")["accounts"]
-		eventually(t, bridge, "the table equals the snapshot", func() bool {
-			got, err := e2e.SQLiteAccounts(t.Context(), file)
-			return err == nil && slices.Equal(got, want)
-		})
+`, "nats://"+s.server.addr(), secrets[2], s.dir, s.file))
+	b.start()
+	return b
+}
+
+// arrive lets the next snapshot come, and waits until the table equals it.
+func (s *small) arrive(b *bridge) {
+	s.t.Helper()
+	next := s.snapshots[0]
+	s.snapshots = s.snapshots[1:]
+	if err := next.Arrive(s.dir); err != nil {
+		s.t.Fatal(err)
 	}
-	arrives(snapshots[0])
-	server.Kill()
-	eventually(t, bridge, "publishing breaks off", func() bool { return bytes.Contains(bridge.log(), []byte("publishing was interrupted")) })
-	if err := server.Start(t.Context()); err != nil {
+	want := e2e.Expected(s.t, "../../cmd/statebridge/demodata/testdata/"+path.Base(next.Path)+".jsonl")["accounts"]
+	eventually(s.t, b, "the table equals the snapshot", func() bool {
+		got, err := e2e.SQLiteAccounts(s.t.Context(), s.file)
+		return err == nil && slices.Equal(got, want)
+	})
+}
+
+// The NATS server is away for longer than a lease lasts, so that publishing breaks off. The same process goes on when the server is back.
+func TestRunOutlivesTheBus(t *testing.T) {
+	s := newSmall(t)
+	b := s.bridge(newLedger(t), "bridge")
+	s.arrive(b)
+	s.server.Kill()
+	eventually(t, b, "publishing breaks off", func() bool { return bytes.Contains(b.log(), []byte("publishing was interrupted")) })
+	if err := s.server.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	arrives(snapshots[1])
-	bridge.end(secrets)
+	s.arrive(b)
+	b.end(secrets)
+}
+
+// A second process with the same config does nothing while the first lives, and all when it is dead.
+func TestStandbyTakesOver(t *testing.T) {
+	s, l := newSmall(t), newLedger(t)
+	first := s.bridge(l, "first")
+	s.arrive(first)
+	second := s.bridge(l, "second")
+	eventually(t, second, "the second stands by", func() bool { return bytes.Count(second.log(), []byte("so this one stands by")) == 2 })
+	s.arrive(first)
+	first.kill()
+	if log := second.log(); bytes.Contains(log, []byte("epoch published")) || bytes.Contains(log, []byte("epoch committed")) {
+		t.Errorf("the second did not stand by:\n%s", log)
+	}
+	s.arrive(second)
+	second.end(secrets)
 }
 
 func eventually(t *testing.T, b *bridge, what string, so func() bool) {
