@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -196,7 +197,7 @@ func (b *Bank) killBackend(n uint64) {
 	if len(pids) == 0 {
 		return
 	}
-	if err := syscall.Kill(pids[n%uint64(len(pids))], syscall.SIGKILL); err != nil && err != os.ErrProcessDone {
+	if err := syscall.Kill(pids[n%uint64(len(pids))], syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		b.note("kill a backend: %v", err)
 	}
 }
