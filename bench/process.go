@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -42,4 +44,30 @@ type lines int
 func (n *lines) Write(p []byte) (int, error) {
 	*n += lines(bytes.Count(p, []byte{'\n'}))
 	return len(p), nil
+}
+
+// running is a process that goes on until it is stopped.
+type running struct {
+	cmd   *exec.Cmd
+	ended chan error
+	said  bytes.Buffer // valid once ended has given something
+}
+
+func startProcess(ctx context.Context, env []string, command ...string) (*running, error) {
+	r := &running{cmd: exec.CommandContext(ctx, command[0], command[1:]...), ended: make(chan error, 1)}
+	r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = append(r.cmd.Environ(), env...), &r.said, &r.said
+	if err := r.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { r.ended <- r.cmd.Wait() }()
+	return r, nil
+}
+
+// stop ends the process and waits for it. How it ends is of no interest, since it was told to.
+func (r *running) stop() error {
+	if err := r.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-r.ended
+	return nil
 }

@@ -30,11 +30,39 @@ func benchRows(n int) []stream.Change {
 	return changes
 }
 
+// benchDelta changes a tenth of n rows, another tenth with each step. Of ten changes eight are updates; one deletes a row, and one makes that which
+// the step before has deleted anew.
+func benchDelta(n, step int) (changes []stream.Change) {
+	before, after := sinktest.BenchChanges('u', n, step-1), sinktest.BenchChanges('u', n, step)
+	for i := step; i < n; i += 10 {
+		c := after[i]
+		c.Before = before[i].After
+		switch i / 10 % 10 {
+		case 8:
+			c.Op, c.After = 'd', nil
+		case 9:
+			if step == 1 {
+				break
+			}
+			c = after[i-11] // of the step before
+			c.Op = 'c'
+		}
+		changes = append(changes, c)
+	}
+	return changes
+}
+
 func fullEpoch(number int64) stream.Epoch {
 	return stream.Epoch{
 		Full: true, Snapshot: stream.SnapshotRef{Job: "5f3c0a2e9b7d41c88e6a1d0f2b4c6e80", CheckpointID: number, Location: "file:/checkpoints/chk-7"},
 		Columns: sinktest.BenchColumns, Partitions: lanes, Operator: "0a448493b4782967b150582570326227", State: "accounts",
 	}
+}
+
+func deltaEpoch(number int64) stream.Epoch {
+	e := fullEpoch(number)
+	e.Full = false
+	return e
 }
 
 // publishChanges makes an epoch of changes.
