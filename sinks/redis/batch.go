@@ -7,10 +7,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// On a server one script call changes many rows; it holds up other clients for about a millisecond. In a cluster each row has a call of its own, and a
-// pipeline carries many.
+// On a server one transaction or script call changes many rows; it holds up other clients for about a millisecond. In a cluster each row has a call
+// of its own, and a pipeline carries many.
 const (
-	callRows     = 250
+	callRows     = 400
 	pipelineRows = 1000
 	batchBytes   = 1 << 20
 )

@@ -18,10 +18,10 @@
 //
 // # What holds
 //
-// A row changes in one script call, so a reader sees it before or after, never with a stale field or absent between the two. Changes of one
+// A row changes at once, so a reader sees it before or after, never with a stale field or absent between the two. Changes of one
 // key are applied in order. The hash statebridge:<source>:<consumer> names the last complete epoch; it is written after all rows. Its
-// member writer is the guard: on a server each batch of rows checks it inside the same script, so a worker that was replaced changes nothing any
-// more. In a cluster that check would need all keys in one slot; there it is made at the beginning and the end of an
+// member writer is the guard: on a server each batch of rows is one MULTI … EXEC that does nothing once the writer has changed (watched.go), or, where a full
+// epoch replaces rows, one script that looks first, so a worker that was replaced changes nothing any more. In a cluster that check would need all keys in one slot; there it is made at the beginning and the end of an
 // epoch only, and a replaced worker may still finish the pipeline that it has sent. What such a row holds is then put right by the epochs
 // that its successor applies, or by the next full one.
 //

@@ -32,6 +32,7 @@ type transaction struct {
 	limit  int    // bytes of the longest value
 	seen   string // key of the set of keys of a full epoch; "" when no row can be left over
 
+	watched  *watched // nil in a cluster, and where a full epoch replaces rows
 	all, key *jsonscan.Columns
 	keyed    []int // where the key columns stand among all
 	part     [][]byte
@@ -84,17 +85,34 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 		return err
 	}
 	err = beginScript.run(ctx, x.client, positionKey(x.table), strconv.FormatUint(from.Revision, 10), x.token)
-	if err != nil || !x.to.Full {
+	if err != nil {
 		return err
 	}
-	if x.single {
-		found, err := x.anyKey(ctx)
-		if err != nil || !found {
-			return err
+	replaces := x.to.Full
+	if server, ok := x.client.(*redis.Client); ok {
+		if replaces {
+			if replaces, err = x.anyKey(ctx); err != nil {
+				return err
+			}
 		}
+		if !replaces {
+			return x.watch(ctx, server)
+		}
+	}
+	if !replaces {
+		return nil
 	}
 	x.seen = positionKey(x.table) + ":seen"
 	return x.client.Unlink(ctx, x.seen).Err()
+}
+
+// deliver sends a batch, and says how many of the rows of a full epoch were there before. A server without memory takes deletes in a script, and
+// nothing behind MULTI.
+func (x *transaction) deliver(ctx context.Context, b *batch) (there int64, err error) {
+	if x.watched != nil && x.memory == nil {
+		return x.watched.send(ctx, b)
+	}
+	return b.send(ctx, x.client, x.head, x.guard, x.seen)
 }
 
 // Apply adds changes to the batch and sends it when it is full. Two changes of one key never share a batch.
@@ -133,7 +151,7 @@ func (x *transaction) send(ctx context.Context) error {
 	}
 	b, way := x.next, make(chan sent, 1)
 	go func() {
-		there, err := b.send(ctx, x.client, x.head, x.guard, x.seen)
+		there, err := x.deliver(ctx, b)
 		way <- sent{batch: b, there: there, err: err}
 	}()
 	x.next, x.way = newBatch(), way
@@ -152,7 +170,7 @@ func (x *transaction) wait(ctx context.Context) error {
 			x.memory, x.next = classify(done.err), x.next.deletes(x.single)
 		}
 		if left := done.batch.deletes(x.single); !left.empty() {
-			_, err := left.send(ctx, x.client, x.head, x.guard, "")
+			_, err := x.deliver(ctx, left)
 			return classify(err)
 		}
 		return nil
@@ -178,6 +196,9 @@ func (x *transaction) Commit(ctx context.Context) error {
 			return classify(err)
 		}
 	}
+	if err := x.unwatch(ctx); err != nil {
+		return classify(err)
+	}
 	at := x.to.Snapshot
 	members := []any{
 		x.token, "chain", x.to.Chain, "epoch", x.to.Number, "job", at.Job, "checkpoint_id", at.CheckpointID, "location", at.Location,
@@ -189,7 +210,16 @@ func (x *transaction) Commit(ctx context.Context) error {
 // Rollback waits for the batch on its way. The rows that are written stay; the epoch comes again and writes the same.
 func (x *transaction) Rollback(ctx context.Context) error {
 	_ = x.wait(ctx) // the error that led here has been told
-	return nil
+	return x.unwatch(ctx)
+}
+
+func (x *transaction) unwatch(ctx context.Context) error {
+	if x.watched == nil {
+		return nil
+	}
+	err := x.watched.close(ctx)
+	x.watched = nil
+	return err
 }
 
 // encode gives a change's key and what the rows script needs to know of it.
