@@ -60,7 +60,7 @@ func flags() settings {
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds of each contest")
 	flag.IntVar(&s.peerKeys, "peer-keys", 5_000_000, "the State Processor API is left out above so many keys")
 	flag.IntVar(&s.rows, "rows", 500_000, "rows that are published and applied")
-	flag.StringVar(&s.items, "items", "export,diff,remote,scan,publish,apply,drain", "what to measure")
+	flag.StringVar(&s.items, "items", "export,diff,remote,scan,publish,apply,once,drain", "what to measure")
 	s.keys = []int{1_000_000}
 	flag.Func("keys", "sizes of the state, as 1000000,5000000 (default 1000000)", func(v string) (err error) {
 		s.keys, err = parseSizes(v)
@@ -121,6 +121,9 @@ func (b *bench) steps() (steps []func(context.Context, *table) error) {
 	}
 	if b.wants("apply") {
 		steps = append(steps, b.apply)
+	}
+	if b.wants("once") {
+		steps = append(steps, func(ctx context.Context, t *table) error { return b.endToEnd(ctx, t, b.keys[0]) })
 	}
 	if b.wants("drain") {
 		steps = append(steps, b.drain)

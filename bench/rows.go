@@ -15,11 +15,17 @@ const lanes = 4
 // benchRows are the rows of a full epoch: six columns, about 130 bytes of JSON.
 func benchRows(n int) []stream.Change {
 	changes := sinktest.BenchChanges('r', n, 0)
+	pack(changes)
+	return changes
+}
+
+// pack puts the bytes of all changes into one object, so that the garbage collector has not a million to look after while something is measured.
+func pack(changes []stream.Change) {
 	size := 0
 	for _, c := range changes {
 		size += len(c.Key) + len(c.After)
 	}
-	all := make([]byte, 0, size) // one object for the collector instead of a million
+	all := make([]byte, 0, size)
 	keep := func(b []byte) []byte {
 		all = append(all, b...)
 		return all[len(all)-len(b):]
@@ -27,7 +33,6 @@ func benchRows(n int) []stream.Change {
 	for i, c := range changes {
 		changes[i].Key, changes[i].After = keep(c.Key), keep(c.After)
 	}
-	return changes
 }
 
 // benchDelta changes a tenth of n rows, another tenth with each step. Of ten changes eight are updates; one deletes a row, and one makes that which

@@ -78,3 +78,27 @@ func BenchmarkParseLine(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkFramed(b *testing.B) {
+	e := fullEpoch(1, 4)
+	e.Source, e.Consumer = "bank", "accounts"
+	f, err := newFrame(&e, 3)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := benchRow(12)
+	c.Seq = 123456
+	line := bytes.TrimSuffix(f.append(nil, &c), []byte("\n"))
+	p, err := parseLine(line)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var frame framed
+	frame.learn(line, p)
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		if _, ok := frame.parse(line); !ok {
+			b.Fatal("not read")
+		}
+	}
+}

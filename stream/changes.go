@@ -72,7 +72,7 @@ func (s *Source) batch(ctx context.Context, a *assembly, m jetstream.Msg) ([]Cha
 	for rest := m.Data(); len(rest) > 0; {
 		line, after, _ := bytes.Cut(rest, []byte{'\n'})
 		rest = after
-		p, err := parseLine(line)
+		p, err := a.parse(line, partition)
 		if err != nil {
 			return nil, a.gap(partition, err.Error())
 		}
@@ -114,12 +114,25 @@ type assembly struct {
 	epoch Epoch
 	seen  []Counts
 	next  []uint64 // sequence in each partition
+	frame []framed // of the lines in each partition
 	left  uint64   // changes to come
 	batch []Change
 }
 
 func newAssembly(e Epoch) *assembly {
-	return &assembly{epoch: e, seen: make([]Counts, e.Partitions), next: make([]uint64, e.Partitions), left: e.Counts.Total()}
+	return &assembly{epoch: e, seen: make([]Counts, e.Partitions), next: make([]uint64, e.Partitions), frame: make([]framed, e.Partitions), left: e.Counts.Total()}
+}
+
+func (a *assembly) parse(line []byte, partition int) (parsed, error) {
+	f := &a.frame[partition]
+	if p, ok := f.parse(line); ok {
+		return p, nil
+	}
+	p, err := parseLine(line)
+	if err == nil {
+		f.learn(line, p)
+	}
+	return p, err
 }
 
 // add takes a change into the batch. One that was there before is dropped: a message may have been stored twice.
