@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -134,7 +133,7 @@ func (s *Stretch) choose(m Method) {
 		s.Why = "not both are databases"
 		return
 	}
-	s.sides.split = divide(before, after, base.schema.Name, next.schema.Name)
+	s.sides.split = divide(before, after, base.columnFamily(), next.columnFamily())
 	s.weigh(before, after)
 	switch {
 	case !sameMeaning(base.schema, next.schema):
@@ -162,13 +161,13 @@ func (s *Stretch) better(chosen, other Estimate) string {
 
 // sameMeaning says whether equal bytes are equal values.
 func sameMeaning(a, b *state.Schema) bool {
-	return a == b || a.Kind == b.Kind && a.TTL == b.TTL && reflect.DeepEqual(a.Value, b.Value)
+	return a == b || a.Kind == b.Kind && a.TTL == b.TTL && state.SameValues(a.Value, b.Value)
 }
 
 // Differences begins the walk over a ByFile stretch. It goes ahead in the background until it is closed.
 func (s *Stretch) Differences(ctx context.Context) *Differences {
 	before, after := s.sides.base.source.(*database), s.sides.next.source.(*database)
-	lower, upper := s.Groups.bounds(s.sides.next.schema.MaxParallelism)
+	lower, upper := s.Groups.bounds(s.sides.next.schema)
 	return &Differences{
 		Difference: after.db.Difference(ctx, before.db, s.sides.split, lower, upper),
 		base:       held{part: s.sides.base}, next: held{part: s.sides.next},

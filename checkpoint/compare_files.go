@@ -120,7 +120,7 @@ const (
 // common files are read through once to save these.
 func (s *Stretch) weigh(base, next *database) {
 	files := &s.sides.split
-	width := len(prefix(0, s.sides.next.schema.MaxParallelism))
+	width := s.sides.next.schema.PrefixLen()
 	s.Common, s.OnlyBase, s.OnlyNext = s.extent(files.Common, width), s.extent(files.OnlyBase, width), s.extent(files.OnlyNext, width)
 	own := s.OnlyBase.Bytes + s.OnlyNext.Bytes
 	written := int64(max(next.db.LastSequence(), base.db.LastSequence()) - min(next.db.LastSequence(), base.db.LastSequence()))

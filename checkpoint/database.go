@@ -20,14 +20,14 @@ type database struct {
 }
 
 func (d *database) cursor(ctx context.Context, p *part, groups KeyGroups, lower, upper []byte) (Cursor, error) {
-	first, last := groups.bounds(p.schema.MaxParallelism)
+	first, last := groups.bounds(p.schema)
 	if bytes.Compare(lower, first) < 0 {
 		lower = first
 	}
 	if upper == nil || last != nil && bytes.Compare(last, upper) < 0 {
 		upper = last
 	}
-	c, err := d.db.Cursor(ctx, p.schema.Name, lower, upper)
+	c, err := d.db.Cursor(ctx, p.columnFamily(), lower, upper)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (d *database) cursor(ctx context.Context, p *part, groups KeyGroups, lower,
 }
 
 func (d *database) get(ctx context.Context, p *part, _ int, key []byte) (value []byte, found bool, err error) {
-	value, found, err = d.db.Get(ctx, p.schema.Name, key)
+	value, found, err = d.db.Get(ctx, p.columnFamily(), key)
 	return value, found && !p.blank(value), err
 }
 
@@ -44,7 +44,7 @@ func (d *database) close() error { return d.db.Close() }
 func (d *database) size(p *part) int64 {
 	var sum int64
 	for _, f := range d.db.Families() {
-		if f.Name != p.schema.Name {
+		if f.Name != p.columnFamily() {
 			continue
 		}
 		for _, file := range f.Files {

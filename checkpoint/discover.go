@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/statebridge/statebridge/checkpoint/fluss"
 	"github.com/statebridge/statebridge/checkpoint/storage"
 )
 
@@ -27,6 +28,7 @@ type Found struct {
 
 var (
 	checkpointDir = regexp.MustCompile(`^chk-([0-9]{1,18})$`)
+	bucketDir     = regexp.MustCompile(`^snap-([0-9]{1,18})$`) // of Fluss
 	jobDir        = regexp.MustCompile(`^[0-9a-f]{32}$`)
 )
 
@@ -78,13 +80,27 @@ func jobCheckpoints(ctx context.Context, store storage.Store, dir storage.Info) 
 }
 
 func checkpointsOf(ctx context.Context, store storage.Store, entries []storage.Info, job string) ([]Found, error) {
+	return complete(ctx, store, entries, checkpointDir, MetadataFile, job)
+}
+
+// discoverBucket lists the complete KV snapshots of a bucket of Fluss, newest last.
+func discoverBucket(ctx context.Context, store storage.Store, bucket string) ([]Found, error) {
+	entries, err := store.List(ctx, bucket)
+	if err != nil {
+		return nil, fmt.Errorf("list snapshots: %w", err)
+	}
+	return complete(ctx, store, entries, bucketDir, fluss.MetadataFile, "")
+}
+
+// complete picks the directories that are called like snapshots and have the metadata file, and puts them in order.
+func complete(ctx context.Context, store storage.Store, entries []storage.Info, called *regexp.Regexp, metadata, job string) ([]Found, error) {
 	var found []Found
 	for _, e := range entries {
-		m := checkpointDir.FindStringSubmatch(e.Name)
+		m := called.FindStringSubmatch(e.Name)
 		if m == nil || !e.IsDir {
 			continue
 		}
-		meta, err := store.Stat(ctx, storage.Join(e.URI, MetadataFile))
+		meta, err := store.Stat(ctx, storage.Join(e.URI, metadata))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // in progress, or being deleted
 		}
@@ -98,10 +114,14 @@ func checkpointsOf(ctx context.Context, store storage.Store, entries []storage.I
 	return found, nil
 }
 
-// split gives the directory and the metadata file of a snapshot's address, which may name either.
-func split(location string) (dir, file string) {
-	if dir, name := storage.Split(location); name == MetadataFile {
-		return dir, location
+// split gives the directory of a snapshot's address, which may name the metadata file in it, and what that file may be.
+func split(location string) (dir string, files []string) {
+	names := []string{MetadataFile, fluss.MetadataFile}
+	if dir, name := storage.Split(location); slices.Contains(names, name) {
+		return dir, []string{location}
 	}
-	return location, storage.Join(location, MetadataFile)
+	for _, name := range names {
+		files = append(files, storage.Join(location, name))
+	}
+	return location, files
 }

@@ -10,6 +10,8 @@
 // Discover finds the complete snapshots below a checkpoint directory; Pins keep their files readable after the job has
 // deleted them.
 //
-// It knows checkpoint/flink, checkpoint/rocksdb, checkpoint/spill, checkpoint/storage, checkpoint/storage/fetch and state; differ and feed know it.
+// A KV snapshot of Fluss is one bucket of a table: an operator without a name, and one Table.
+//
+// It knows checkpoint/flink, checkpoint/fluss, checkpoint/rocksdb, checkpoint/spill, checkpoint/storage, checkpoint/storage/fetch and state; differ and feed know it.
 // It writes to the directory of its Pins and to the given directory for temporary files only, and never into a job's.
 package checkpoint

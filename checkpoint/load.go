@@ -40,6 +40,9 @@ func Load(ctx context.Context, operators []*Operator) {
 
 // load opens the state of every subtask and sorts it into tables.
 func (o *Operator) load(ctx context.Context) ([]*Table, error) {
+	if o.snapshot.Fluss != nil {
+		return o.loadBucket(ctx)
+	}
 	loaded := make([][]part, len(o.Subtasks))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(openAtOnce)
@@ -159,22 +162,29 @@ func (o *Operator) openStream(ctx context.Context, h *flink.KeyGroupsHandle) ([]
 }
 
 func (o *Operator) openDatabase(ctx context.Context, h *flink.IncrementalHandle) ([]part, error) {
-	files := filesOf(h)
 	var meta *state.KeyedMeta
-	var db *rocksdb.DB
+	var db *database
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		meta, err = o.readMeta(gctx, h.Meta)
 		return err
 	})
 	g.Go(func() (err error) {
-		db, err = rocksdb.Open(gctx, o.fileOpener(files), rocksdb.Options{Link: o.snapshot.link, Manifest: files.manifest()})
+		db, err = o.openFiles(gctx, filesOf(h))
 		return err
 	})
 	if err := g.Wait(); err != nil {
 		return nil, err // nothing of the database is open yet
 	}
-	return o.parts(meta.States, h.Range, &database{db: db, files: files, dir: o.snapshot.Location}), nil
+	return o.parts(meta.States, h.Range, db), nil
+}
+
+func (o *Operator) openFiles(ctx context.Context, files files) (*database, error) {
+	db, err := rocksdb.Open(ctx, o.fileOpener(files), rocksdb.Options{Link: o.snapshot.link, Manifest: files.manifest()})
+	if err != nil {
+		return nil, err
+	}
+	return &database{db: db, files: files, dir: o.snapshot.Location}, nil
 }
 
 // parts makes a part of each state of a source, which the snapshot closes.

@@ -32,7 +32,7 @@ func (t *Table) Lookup(ctx context.Context, k Key) iter.Seq2[*state.Row, error] 
 	return func(yield func(*state.Row, error) bool) {
 		l := &lookup{table: t, want: k, yield: yield}
 		if err := l.run(ctx); err != nil && !l.stopped {
-			yield(nil, fmt.Errorf("operator %s, state %q: %w", t.Operator, t.Name, err))
+			yield(nil, fmt.Errorf("%s, state %q: %w", t.Operator.Title(), t.Name, err))
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (l *lookup) whole(p *part, g int) ([]byte, bool) {
 		return nil, false
 	}
 	k, n, m, err := p.schema.EncodeKey(l.want.Key, l.want.Namespace, l.want.MapKey)
-	if err != nil || n == nil {
+	if err != nil || n == nil && !p.schema.Ungrouped {
 		return nil, false
 	}
 	return p.schema.AppendKey(nil, g, k, n, m), true

@@ -1,6 +1,10 @@
 package checkpoint
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/statebridge/statebridge/state"
+)
 
 // KeyGroups is a contiguous range of key groups, both ends included.
 type KeyGroups struct{ First, Last int }
@@ -26,22 +30,16 @@ func Partition(i, n, maxParallelism int) KeyGroups {
 // AllKeyGroups is the whole range.
 func AllKeyGroups(maxParallelism int) KeyGroups { return KeyGroups{0, maxParallelism - 1} }
 
-// prefix gives the key-group prefix of composite keys: one byte up to a max parallelism of 128, else two.
-func prefix(keyGroup, maxParallelism int) []byte {
-	if maxParallelism <= 128 {
-		return []byte{byte(keyGroup)}
+// bounds gives the composite keys between which the entries of r lie; a nil bound is open.
+func (r KeyGroups) bounds(s *state.Schema) (lower, upper []byte) {
+	width := s.PrefixLen()
+	if r.Last+1 < 1<<(8*width) {
+		upper = prefix(r.Last+1, width)
 	}
-	return []byte{byte(keyGroup >> 8), byte(keyGroup)}
+	return prefix(r.First, width), upper
 }
 
-// bounds gives the composite keys between which the entries of r lie; a nil upper bound is open.
-func (r KeyGroups) bounds(maxParallelism int) (lower, upper []byte) {
-	limit := 1 << 8
-	if maxParallelism > 128 {
-		limit = 1 << 16
-	}
-	if r.Last+1 < limit {
-		upper = prefix(r.Last+1, maxParallelism)
-	}
-	return prefix(r.First, maxParallelism), upper
+// prefix gives the bytes of a key group before composite keys.
+func prefix(keyGroup, width int) []byte {
+	return []byte{byte(keyGroup >> 8), byte(keyGroup)}[2-width:]
 }

@@ -15,7 +15,7 @@ func (t *Table) Rows(ctx context.Context, groups KeyGroups) iter.Seq2[*state.Row
 	return func(yield func(*state.Row, error) bool) {
 		stopped, err := t.eachRow(ctx, groups, func(r *state.Row) bool { return yield(r, nil) })
 		if err != nil && !stopped {
-			yield(nil, fmt.Errorf("operator %s: %w", t.Operator, err))
+			yield(nil, fmt.Errorf("%s: %w", t.Operator.Title(), err))
 		}
 	}
 }

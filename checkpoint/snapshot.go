@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/statebridge/statebridge/checkpoint/flink"
+	"github.com/statebridge/statebridge/checkpoint/fluss"
 	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/fault"
@@ -19,13 +20,14 @@ import (
 
 // Options say how a snapshot is opened. The zero value reads local files.
 type Options struct {
-	Store   storage.Store // nil is the local disk
-	PathMap []PathMap     // where files are to be looked for that the metadata names elsewhere
-	TempDir string        // for sorting what a heap backend left unsorted; "" is the system's
-	Memory  int           // bytes to sort in, per open cursor; 0 is the sorter's default
-	Reading Reading       // from a store that is far
-	Hints   *state.Hints  // how to decode classes that the snapshot does not describe; nil is none
-	Names   []RowNames    // names for the fields of top-level rows, which a snapshot does not have
+	Store   storage.Store     // nil is the local disk
+	PathMap []PathMap         // where files are to be looked for that the metadata names elsewhere
+	TempDir string            // for sorting what a heap backend left unsorted; "" is the system's
+	Memory  int               // bytes to sort in, per open cursor; 0 is the sorter's default
+	Reading Reading           // from a store that is far
+	Hints   *state.Hints      // how to decode classes that the snapshot does not describe; nil is none
+	Names   []RowNames        // names for the fields of top-level rows, which a snapshot does not have
+	Table   *state.FlussTable // what a KV snapshot of Fluss does not say of its table; nil shows rows raw
 }
 
 // Reading bounds what is under way from a store that answers slowly; the zero value works.
@@ -37,11 +39,12 @@ type Reading struct {
 // PathMap says that what lay below From lies below To now.
 type PathMap = flink.PathMap
 
-// Snapshot is one checkpoint or savepoint. It reads files when they are needed, so it stays usable only as long as they
+// Snapshot is one checkpoint or savepoint, or a KV snapshot of a bucket of Fluss. It reads files when they are needed, so it stays usable only as long as they
 // exist; Pins make sure that they do. Close it after use. A Snapshot is safe for several goroutines.
 type Snapshot struct {
-	Location string // address of the directory
-	Metadata *flink.Metadata
+	Location string          // address of the directory
+	Metadata *flink.Metadata // of a KV snapshot of Fluss, what Flink would say of the same files
+	Fluss    *fluss.Metadata // nil of Flink's
 
 	options   Options
 	link      *fetch.Link
@@ -59,31 +62,61 @@ type RowNames struct {
 // maxMetadata bounds what is read of a metadata file, which can hold inlined state.
 const maxMetadata = 1 << 30
 
-// Open reads the metadata of the snapshot at location: the address of its directory, or of the _metadata file in it. An error wraps fs.ErrNotExist when there
+// Open reads the metadata of the snapshot at location: the address of its directory, or of the _metadata file in it (_METADATA in Fluss). An error wraps fs.ErrNotExist when there
 // is no such file, fault.ErrTruncated when it is still being written or cut short, fault.ErrCorrupt or fault.ErrUnsupported when it cannot be understood.
 func Open(ctx context.Context, location string, o Options) (*Snapshot, error) {
 	if o.Store == nil {
 		o.Store = storage.Local()
 	}
-	dir, file := split(location)
-	b, err := storage.ReadFile(ctx, o.Store, file, maxMetadata)
+	dir, files := split(location)
+	file, b, err := readFirst(ctx, o.Store, files)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not a snapshot: %w%s", dir, err, hint(ctx, o.Store, dir))
 	}
 	if err != nil {
 		return nil, err
 	}
-	meta, err := flink.ReadMetadata(file, b)
-	if err != nil {
+	link := fetch.NewLink(storage.Latency(o.Store, dir), fetch.Options{Lanes: o.Reading.Requests, Memory: o.Reading.Ahead})
+	s := &Snapshot{Location: dir, options: o, link: link, resolver: flink.NewResolver(o.Store, dir, o.PathMap)}
+	if err := s.readMetadata(file, b); err != nil {
 		return nil, err
 	}
-	link := fetch.NewLink(storage.Latency(o.Store, dir), fetch.Options{Lanes: o.Reading.Requests, Memory: o.Reading.Ahead})
-	s := &Snapshot{Location: dir, Metadata: meta, options: o, link: link, resolver: flink.NewResolver(o.Store, dir, o.PathMap)}
-	for i := range meta.Operators {
-		s.operators = append(s.operators, &Operator{Operator: &meta.Operators[i], snapshot: s})
+	for i := range s.Metadata.Operators {
+		s.operators = append(s.operators, &Operator{Operator: &s.Metadata.Operators[i], snapshot: s})
 	}
 	s.name(o.Names)
 	return s, nil
+}
+
+func (s *Snapshot) readMetadata(file string, b []byte) (err error) {
+	if !fluss.IsMetadata(b) {
+		if s.options.Table != nil {
+			return fmt.Errorf("%s: a schema file is for KV snapshots of Fluss, and Flink's snapshots describe themselves", s.Location)
+		}
+		s.Metadata, err = flink.ReadMetadata(file, b)
+		return err
+	}
+	if len(s.options.Names) > 0 {
+		return fmt.Errorf("%s: names of columns are for Flink's rows; those of a Fluss table stand in its schema file", s.Location)
+	}
+	if s.Fluss, err = fluss.ReadMetadata(file, b); err == nil {
+		s.Metadata = bucketMetadata(s.Fluss)
+	}
+	return err
+}
+
+// readFirst reads the first of the files that there is; the error is that of the first.
+func readFirst(ctx context.Context, store storage.Store, files []string) (file string, b []byte, err error) {
+	for i, file := range files {
+		b, errThis := storage.ReadFile(ctx, store, file, maxMetadata)
+		if !errors.Is(errThis, fs.ErrNotExist) {
+			return file, b, errThis
+		}
+		if i == 0 {
+			err = errThis
+		}
+	}
+	return "", nil, err
 }
 
 // name tells the operators which names their rows have.
@@ -127,6 +160,9 @@ func (s *Snapshot) openFile(ctx context.Context, h *flink.StreamHandle) (storage
 // hint names snapshots that lie below a directory which is none itself.
 func hint(ctx context.Context, store storage.Store, dir string) string {
 	found, err := Discover(ctx, store, dir, "")
+	if err == nil && len(found) == 0 {
+		found, err = discoverBucket(ctx, store, dir)
+	}
 	if err != nil || len(found) == 0 {
 		return ""
 	}
@@ -247,9 +283,19 @@ type Operator struct {
 	notes   []string
 }
 
+// Title names the operator, or the bucket of Fluss that it stands for, in a message.
+func (o *Operator) Title() string {
+	if o.snapshot.Fluss != nil {
+		return o.String()
+	}
+	return "operator " + o.String()
+}
+
 // String gives the uid or the name if the snapshot has one, else the id.
 func (o *Operator) String() string {
 	switch {
+	case o.snapshot.Fluss != nil:
+		return o.snapshot.Fluss.String()
 	case o.UID != "":
 		return o.UID
 	case o.Name != "":
@@ -263,7 +309,7 @@ func (o *Operator) Tables(ctx context.Context) ([]*Table, error) {
 	o.once.Do(func() {
 		o.tables, o.err = o.load(ctx)
 		if o.err != nil {
-			o.err = fmt.Errorf("operator %s: %w", o, o.err)
+			o.err = fmt.Errorf("%s: %w", o.Title(), o.err)
 		}
 	})
 	return o.tables, o.err
@@ -285,5 +331,5 @@ func (o *Operator) Table(ctx context.Context, name string) (*Table, error) {
 	if o.Finished {
 		return nil, fault.Unsupported(o.snapshot.Location, -1, "operator %s: %s", o, o.FinishedNote())
 	}
-	return nil, &NotFoundError{What: "state", Name: name, In: "operator " + o.String(), Have: have}
+	return nil, &NotFoundError{What: "state", Name: name, In: o.Title(), Have: have}
 }

@@ -27,7 +27,15 @@ type part struct {
 	groups KeyGroups
 	schema *state.Schema
 	source source
-	id     int // of the state within the source
+	id     int    // of the state within the source
+	family string // of a database; "": it is called as the state is
+}
+
+func (p *part) columnFamily() string {
+	if p.family != "" {
+		return p.family
+	}
+	return p.schema.Name
 }
 
 // blank says that an entry is no row: a list without elements, which a job cannot tell from one that is not there.

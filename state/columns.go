@@ -16,6 +16,7 @@ type Column struct {
 
 	whole     bool  // one of those that show all members of the value: none may be left out
 	positions []int // of each name in Path, where a row or tuple holds it; else -1
+	again     Path  // where the same stands once more
 }
 
 // Mapping names a column and the path that it shows.
@@ -26,8 +27,11 @@ type Mapping struct {
 
 // DefaultColumns gives the columns of a state when the user names none: key, or its members as key_<name>; namespace;
 // map_key; and value, or the members of an object under their own names. A member whose name is taken gets the prefix
-// value_.
+// value_. Where the value is the whole row, its members are the columns.
 func DefaultColumns(s *Schema) []Column {
+	if s.KeyInValue && !dotted(s.Value.Type()) {
+		return s.rowColumns()
+	}
 	var columns []Column
 	taken := map[string]bool{}
 	add := func(c Column) {
@@ -46,7 +50,7 @@ func DefaultColumns(s *Schema) []Column {
 			}
 			continue
 		}
-		if root != pathKey || t.opaque() || len(fields) == 0 {
+		if root != pathKey || t.opaque() || len(fields) == 0 || dotted(t) {
 			add(Column{Name: root, Path: Path(root), Type: t, Key: true})
 			continue
 		}
@@ -61,9 +65,28 @@ func DefaultColumns(s *Schema) []Column {
 	return columns
 }
 
+// rowColumns gives the members of the value, in their order. Those of the key are taken from the key, as a deleted row has nothing else.
+func (s *Schema) rowColumns() []Column {
+	var columns []Column
+	key := s.Key.Type()
+	for _, f := range s.Value.Type().Fields {
+		c := Column{Name: f.Name, Path: Path("value." + f.Name), Type: f.Type, whole: true}
+		if i := key.position(f.Name); i >= 0 {
+			c = Column{Name: f.Name, Path: Path("key." + f.Name), Type: key.Fields[i].Type, Key: true, positions: []int{i}, again: c.Path}
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// dotted says whether a member has a name that no path can have.
+func dotted(t *Type) bool {
+	return slices.ContainsFunc(t.members(), func(f Field) bool { return strings.Contains(f.Name, ".") })
+}
+
 func (s *Schema) addValue(add func(Column)) {
 	t := s.valueType()
-	if t.Kind != Object || t.opaque() && !hasNames(s.Value) || slices.ContainsFunc(t.members(), func(f Field) bool { return strings.Contains(f.Name, ".") }) {
+	if t.Kind != Object && t.Kind != Record || t.opaque() && !hasNames(s.Value) || dotted(t) {
 		add(Column{Name: pathValue, Path: pathValue, Type: t})
 		return
 	}

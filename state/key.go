@@ -8,9 +8,12 @@ import (
 	"github.com/statebridge/statebridge/state/javaio"
 )
 
-// prefixLen is the width of the key group in composite keys.
-func (s *Schema) prefixLen() int {
-	if s.MaxParallelism > 128 {
+// PrefixLen is the width of the key group in composite keys, in bytes.
+func (s *Schema) PrefixLen() int {
+	switch {
+	case s.Ungrouped:
+		return 0
+	case s.MaxParallelism > 128:
 		return 2
 	}
 	return 1
@@ -18,7 +21,7 @@ func (s *Schema) prefixLen() int {
 
 // ambiguous says whether the lengths of key and namespace stand in composite keys.
 func (s *Schema) ambiguous() bool {
-	return s.Key.FixedLen() < 0 && s.Namespace.FixedLen() < 0
+	return !s.Ungrouped && s.Key.FixedLen() < 0 && s.Namespace.FixedLen() < 0
 }
 
 // void says whether the namespace is of no meaning and left out of rows.
@@ -34,6 +37,12 @@ func (s *Schema) DecodeKey(row *Row, key []byte) error {
 	r.Reset(s.Name, 0, key)
 	if s.Key == nil {
 		s.decodeMapKey(row, r)
+		r.End()
+		return s.keyFault(r.Err())
+	}
+	if s.Ungrouped {
+		row.keyBuf = appendFramed(row.keyBuf[:0], s.Key, r)
+		row.Key = row.keyBuf
 		r.End()
 		return s.keyFault(r.Err())
 	}
@@ -67,7 +76,7 @@ func (s *Schema) keyFault(err error) error {
 }
 
 func (s *Schema) decodeGroup(row *Row, r *javaio.Reader) {
-	if s.prefixLen() == 1 {
+	if s.PrefixLen() == 1 {
 		row.KeyGroup = int(r.Uint8())
 		return
 	}
@@ -122,9 +131,10 @@ func appendTimestampKey(dst []byte, r *javaio.Reader) []byte {
 // the lengths between them where they are ambiguous. The parts of a timer (its element, whole or split in order) follow
 // the key group as they are.
 func (s *Schema) AppendKey(dst []byte, keyGroup int, key, namespace, userKey []byte) []byte {
-	if s.prefixLen() == 2 {
+	switch s.PrefixLen() {
+	case 2:
 		dst = binary.BigEndian.AppendUint16(dst, uint16(keyGroup))
-	} else {
+	case 1:
 		dst = append(dst, byte(keyGroup))
 	}
 	suffixes := s.Kind != KindTimer && s.ambiguous()

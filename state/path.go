@@ -88,7 +88,7 @@ func (t *Type) members() []Field {
 	switch t.Kind {
 	case Window:
 		return []Field{{"end", int64Type}, {"start", int64Type}}
-	case Tuple:
+	case Tuple, Record:
 		return t.Fields
 	case Object:
 		return t.union()

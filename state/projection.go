@@ -37,13 +37,13 @@ func NewProjection(columns []Column) *Projection {
 	for i, c := range columns {
 		p.columns = append(p.columns, projected{append(appendQuoted(nil, c.Name), ':'), c.Key})
 		root, names := c.Path.split()
-		b := &p.roots[rootIndex(root)]
-		if *b == nil {
-			*b = &branch{path: Path(root), index: -1}
+		b := p.branch(root)
+		b.add(i, names, c.positions)
+		b.strict = b.strict || c.whole
+		b.key = b.key || c.Key
+		if root, names := c.again.split(); len(names) > 0 {
+			p.branch(root).member(names[0], -1)
 		}
-		(*b).add(i, names, c.positions)
-		(*b).strict = (*b).strict || c.whole
-		(*b).key = (*b).key || c.Key
 	}
 	return p
 }
@@ -72,6 +72,14 @@ func rootIndex(root string) int {
 	return rootValue
 }
 
+func (p *Projection) branch(root string) *branch {
+	b := &p.roots[rootIndex(root)]
+	if *b == nil {
+		*b = &branch{path: Path(root), index: -1}
+	}
+	return *b
+}
+
 // add takes in a column; positions are those of the names, or nil where only the names are known.
 func (b *branch) add(column int, names []string, positions []int) {
 	if len(names) == 0 {
@@ -82,16 +90,20 @@ func (b *branch) add(column int, names []string, positions []int) {
 	if positions != nil {
 		index, positions = positions[0], positions[1:]
 	}
-	path := b.path + "." + Path(names[0])
+	b.member(names[0], index).add(column, names[1:], positions)
+}
+
+// member finds or makes the branch of a member.
+func (b *branch) member(name string, index int) *branch {
+	path := b.path + "." + Path(name)
 	for _, m := range b.members {
 		if m.path == path {
-			m.add(column, names[1:], positions)
-			return
+			return m
 		}
 	}
-	m := &branch{path: path, quoted: appendQuoted(nil, names[0]), index: index}
+	m := &branch{path: path, quoted: appendQuoted(nil, name), index: index}
 	b.members = append(b.members, m)
-	m.add(column, names[1:], positions)
+	return m
 }
 
 // position reads the name of a tuple's field; -1 for any other name.

@@ -49,6 +49,10 @@ type Schema struct {
 	TTL       bool  // values carry the time of last access
 	// MaxParallelism decides the key-group prefix of composite keys: one byte up to 128, else two.
 	MaxParallelism int
+	// Ungrouped keys are the serialized key alone: no key group before it, no namespace behind. So has Fluss its tables.
+	Ungrouped bool
+	// KeyInValue says that the value is the whole row: it has the members of the key once more, under the same names.
+	KeyInValue bool
 }
 
 // Row is one row of a table, members as canonical JSON; nil where they do not apply. Its slices are valid until the

@@ -19,8 +19,12 @@ func (t *sqlType) encodeRow(json []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.encodeFields(parts)
+}
+
+func (t *sqlType) encodeFields(parts [][]byte) (row []byte, err error) {
 	header := (len(t.fields) + 63 + 8) / 64 * 8
-	row := make([]byte, header+8*len(t.fields))
+	row = make([]byte, header+8*len(t.fields))
 	for i, f := range t.fields {
 		if isNull(parts[i]) {
 			bit := i + 8

@@ -189,8 +189,10 @@ func (t *sqlType) appendPart(dst, b []byte, r *javaio.Reader) []byte {
 		return t.appendArray(dst, b, r)
 	case t.typ.Kind == Map:
 		return t.appendMap(dst, b, r)
-	case t.root == "ROW":
+	case t.root == "ROW" && t.form == binaryRow:
 		return t.appendRow(dst, b, r)
+	case t.root == "ROW":
+		return t.appendFlussRow(dst, b, r)
 	}
 	return appendRaw(dst, b, t.typ.Class, t.typ.Why)
 }

@@ -15,6 +15,10 @@ type sqlType struct {
 	scale     int
 	elem, key *sqlType   // of ARRAY, MAP and MULTISET
 	fields    []*sqlType // of ROW and STRUCTURED
+
+	form   rowForm  // of ROW: what its bytes are
+	length int      // of CHAR and BINARY in Fluss
+	quoted [][]byte // `"name":` of each field, where the row is a Record
 }
 
 const logical = "org.apache.flink.table.types.logical."

@@ -33,6 +33,7 @@ const (
 	Map                          // {"k":v} when every key is a string, else [[k,v],…]; sorted by the JSON bytes of the key
 	Tuple                        // [f0, f1, …]; tuples and nameless rows
 	Object                       // {"field":v,…} members sorted by name; POJO, record; "$class" first where a subclass is stored
+	Record                       // {"column":v,…} members in the order of the columns; rows of Fluss
 	Either                       // {"left":v} or {"right":v}
 	Window                       // {"start":ms,"end":ms}
 	GlobalWindow                 // "GlobalWindow"
@@ -44,14 +45,14 @@ type Type struct {
 	Class      string   // Java class of an Object or Enum; of Raw and Any the class or serializer as the snapshot names it
 	Elem       *Type    // of List, Set; value of Map; right of Either
 	Key        *Type    // of Map; left of Either
-	Fields     []Field  // of Object and Tuple (names "f0", "f1", … where the snapshot has none)
+	Fields     []Field  // of Object, Record and Tuple (names "f0", "f1", … where the snapshot has none)
 	Subclasses []*Type  // of Object: the subclasses that the snapshot knows
 	Symbols    []string // of Enum
 	Nullable   bool     // a null may stand here beyond what Kind says
 	Why        string   // of Raw: why it is not decoded
 }
 
-// Field is a member of an Object or Tuple.
+// Field is a member of an Object, Record or Tuple.
 type Field struct {
 	Name string
 	Type *Type
@@ -61,7 +62,7 @@ var kindNames = [...]string{
 	Raw: "raw", Any: "any", Null: "void", Bool: "bool", Int8: "int8", Int16: "int16", Int32: "int32", Int64: "int64",
 	Float32: "float32", Float64: "float64", Char: "char", String: "string", Bytes: "bytes", Decimal: "decimal", BigInt: "bigint",
 	Date: "date", Time: "time", DateTime: "datetime", Instant: "instant", UUID: "uuid", Enum: "enum", List: "list", Set: "set",
-	Map: "map", Tuple: "tuple", Object: "object", Either: "either", Window: "window", GlobalWindow: "global window",
+	Map: "map", Tuple: "tuple", Object: "object", Record: "row", Either: "either", Window: "window", GlobalWindow: "global window",
 }
 
 func (k TypeKind) String() string {
@@ -101,7 +102,7 @@ func (t *Type) write(b *strings.Builder) {
 func (t *Type) writeFields(b *strings.Builder) {
 	for i, f := range t.Fields {
 		b.WriteString([2]string{"(", ", "}[min(i, 1)])
-		if t.Kind == Object {
+		if t.Kind == Object || t.Kind == Record {
 			b.WriteString(f.Name + " ")
 		}
 		f.Type.write(b)

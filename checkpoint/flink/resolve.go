@@ -48,7 +48,7 @@ func (r *Resolver) Open(ctx context.Context, h *StreamHandle) (storage.File, err
 	if f.Size() != h.Size {
 		name, size := f.Name(), f.Size()
 		return nil, errors.Join(&fault.CorruptError{File: name, Offset: min(size, h.Size), Truncated: size < h.Size,
-			Reason: fmt.Sprintf("file of %d bytes, the _metadata says %d", size, h.Size)}, f.Close())
+			Reason: fmt.Sprintf("file of %d bytes, the snapshot says %d", size, h.Size)}, f.Close())
 	}
 	return f, nil
 }

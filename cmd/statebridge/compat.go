@@ -55,6 +55,11 @@ func (f *compatFlags) run(ctx context.Context, baseAt, nextAt string, out io.Wri
 		return fmt.Errorf("next: %w", err)
 	}
 	defer next.Close()
+	for _, snap := range []*checkpoint.Snapshot{base, next} {
+		if err := ofFlink(snap, "compat", "it holds no schema to compare"); err != nil {
+			return err
+		}
+	}
 	report, err := compare(ctx, base, next)
 	if err != nil {
 		return err

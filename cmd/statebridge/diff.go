@@ -46,6 +46,7 @@ A state that only one of the snapshots has is compared as empty in the other, an
 		},
 	}
 	f.snapshotFlags.register(cmd)
+	f.registerSchema(cmd)
 	f.selection.register(cmd)
 	f.selection.registerColumns(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
@@ -80,6 +81,11 @@ func (f *diffFlags) run(cmd *cobra.Command, baseAt, nextAt string) error {
 		return err
 	}
 	f.gone = finished(base, next, pairs, cmd.ErrOrStderr())
+	if next.Fluss != nil {
+		if err := f.warn(next, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+	}
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
 	return flushed(out, f.print(ctx, pairs, format, out, cmd.ErrOrStderr()))
 }
@@ -207,7 +213,7 @@ func (f *diffFlags) print(ctx context.Context, pairs []pair, format render.Forma
 			if p.next == nil {
 				side = "next"
 			}
-			fmt.Fprintf(stderr, "statebridge: %s has no state %q of operator %s\n", side, p.table().Name, p.table().Operator)
+			fmt.Fprintf(stderr, "statebridge: %s has no state %q of %s\n", side, p.table().Name, p.table().Operator.Title())
 		}
 		counts, err := f.one(ctx, p, groups, w, stderr)
 		if err != nil {
@@ -245,13 +251,13 @@ func (f *diffFlags) one(ctx context.Context, p pair, groups []checkpoint.KeyGrou
 	options := differ.Options{TempDir: o.TempDir, Memory: o.Memory}
 	if f.explain {
 		options.Explain = func(s differ.Step) {
-			fmt.Fprintf(stderr, "statebridge: state %q of operator %s: %s\n", t.Name, t.Operator, s)
+			fmt.Fprintf(stderr, "statebridge: state %q of %s: %s\n", t.Name, t.Operator.Title(), s)
 		}
 	}
 	for _, g := range groups {
 		for c, err := range differ.Diff(ctx, base, next, g, options) {
 			if err != nil {
-				return nil, fmt.Errorf("operator %s: %w", t.Operator, err)
+				return nil, fmt.Errorf("%s: %w", t.Operator.Title(), err)
 			}
 			counts[c.Op]++
 			if f.summary {

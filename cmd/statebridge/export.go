@@ -41,6 +41,7 @@ A snapshot that turns out damaged ends in exit code 1: then what was printed is 
 		},
 	}
 	f.snapshotFlags.register(cmd)
+	f.registerSchema(cmd)
 	f.selection.register(cmd)
 	f.selection.registerColumns(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
@@ -103,7 +104,7 @@ func (s *selection) warn(snap *checkpoint.Snapshot, stderr io.Writer) error {
 			notes = append(notes, n)
 		}
 		for _, n := range notes {
-			fmt.Fprintf(stderr, "statebridge: operator %s: %s\n", o, n)
+			fmt.Fprintf(stderr, "statebridge: %s: %s\n", o.Title(), n)
 		}
 	}
 	return err
@@ -128,7 +129,7 @@ func within(tables []*checkpoint.Table, groups checkpoint.KeyGroups) (in []*chec
 
 // genericColumns are those of rows of several states.
 var genericColumns = []render.Column{
-	{Name: "operator_id", Type: "string"}, {Name: "operator_uid", Type: "string", Nullable: true}, {Name: "operator_name", Type: "string", Nullable: true},
+	{Name: "operator_id", Type: "string", Nullable: true}, {Name: "operator_uid", Type: "string", Nullable: true}, {Name: "operator_name", Type: "string", Nullable: true},
 	{Name: "state", Type: "string"}, {Name: "kind", Type: "string"}, {Name: "key", Type: "json", Nullable: true}, {Name: "namespace", Type: "json", Nullable: true},
 	{Name: "map_key", Type: "json", Nullable: true}, {Name: "value", Type: "json", Nullable: true}, {Name: "ttl_ts", Type: "int64", Nullable: true},
 }

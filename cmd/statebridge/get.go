@@ -44,6 +44,7 @@ left out unless it is named. Exit code 1 when there is no such row.`,
 		},
 	}
 	f.snapshotFlags.register(cmd)
+	f.registerSchema(cmd)
 	f.selection.register(cmd)
 	f.selection.registerColumns(cmd)
 	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` to look up")

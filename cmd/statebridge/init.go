@@ -31,6 +31,9 @@ file as sink. What cannot be mirrored stands there as a comment with the reason.
 				return err
 			}
 			defer snap.Close()
+			if err := ofFlink(snap, "init", "run does not mirror Fluss tables yet; export and diff read them"); err != nil {
+				return err
+			}
 			return writeConfig(cmd.Context(), snap, f.decode, cmd.OutOrStdout())
 		},
 	}

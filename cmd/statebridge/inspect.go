@@ -57,6 +57,7 @@ With a second snapshot it compares the schemas of both, as compat does.`,
 		},
 	}
 	f.snapshotFlags.register(cmd)
+	f.registerSchema(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "table", "`FORMAT`: table or json")
 	cmd.Flags().StringVar(&f.rows, "rows", "auto", "`WHEN` to count rows: auto, exact or none")
 	return cmd
@@ -102,12 +103,13 @@ type snapshotReport struct {
 	Version      int              `json:"metadata_version"`
 	Kind         string           `json:"kind,omitempty"`
 	Format       string           `json:"format,omitempty"`
+	Bucket       *bucketReport    `json:"bucket,omitempty"` // of Fluss
 	Size         int64            `json:"bytes"`
 	Operators    []operatorReport `json:"operators"`
 }
 
 type operatorReport struct {
-	ID             string        `json:"id"`
+	ID             string        `json:"id,omitempty"`
 	UID            string        `json:"uid,omitempty"`
 	Name           string        `json:"name,omitempty"`
 	Parallelism    int           `json:"parallelism"`
@@ -148,6 +150,9 @@ func describe(ctx context.Context, snap *checkpoint.Snapshot, rows string) (*sna
 	r := &snapshotReport{Location: snap.Location, CheckpointID: snap.ID(), Version: snap.Metadata.Version}
 	if p := snap.Metadata.Properties; p != nil {
 		r.Kind, r.Format = strings.ToLower(p.Type), strings.ToLower(string(p.Format))
+	}
+	if snap.Fluss != nil {
+		r.Kind, r.Bucket = "fluss kv", bucketOf(snap.Fluss)
 	}
 	sizes := snap.Sizes()
 	for _, n := range sizes {
@@ -289,7 +294,12 @@ func notes(o *checkpoint.Operator) (notes []string) {
 func (r *snapshotReport) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "snapshot\t%s\n", r.Location)
-	fmt.Fprintf(w, "checkpoint id\t%d\n", r.CheckpointID)
+	if r.Bucket != nil {
+		fmt.Fprintf(w, "snapshot id\t%d\n", r.CheckpointID)
+		r.Bucket.print(w)
+	} else {
+		fmt.Fprintf(w, "checkpoint id\t%d\n", r.CheckpointID)
+	}
 	fmt.Fprintf(w, "kind\t%s\n", strings.TrimSpace(r.Kind+" "+r.Format))
 	fmt.Fprintf(w, "metadata version\t%d\n", r.Version)
 	fmt.Fprintf(w, "size\t%s\n", bytesText(r.Size))
@@ -300,12 +310,16 @@ func (r *snapshotReport) print(out io.Writer) error {
 }
 
 func (o *operatorReport) print(w io.Writer) {
-	fmt.Fprintf(w, "\noperator %s\n", firstOf(o.UID, o.Name, o.ID))
-	fmt.Fprintf(w, "  id\t%s\n", o.ID)
-	if o.Name != "" {
-		fmt.Fprintf(w, "  name\t%s\n", o.Name)
+	if o.ID != "" {
+		fmt.Fprintf(w, "\noperator %s\n", firstOf(o.UID, o.Name, o.ID))
+		fmt.Fprintf(w, "  id\t%s\n", o.ID)
+		if o.Name != "" {
+			fmt.Fprintf(w, "  name\t%s\n", o.Name)
+		}
+		fmt.Fprintf(w, "  key groups\t%d over %d subtasks\n", o.MaxParallelism, o.Parallelism)
+	} else {
+		fmt.Fprintf(w, "\ntable\n") // of Fluss
 	}
-	fmt.Fprintf(w, "  key groups\t%d over %d subtasks\n", o.MaxParallelism, o.Parallelism)
 	if o.Backend != "" {
 		fmt.Fprintf(w, "  backend\t%s\n", o.Backend)
 	}

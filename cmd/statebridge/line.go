@@ -15,15 +15,17 @@ type liner struct {
 }
 
 func newLiner(t *checkpoint.Table) *liner {
-	head := append([]byte(`"operator_id":"`), t.Operator.ID...)
-	head = append(head, '"')
+	var head []byte
+	if t.Operator.ID != "" {
+		head = append(append(append(head, `"operator_id":"`...), t.Operator.ID...), `",`...)
+	}
 	if t.Operator.UID != "" {
-		head = append(append(head, `,"operator_uid":`...), quote(t.Operator.UID)...)
+		head = append(append(append(head, `"operator_uid":`...), quote(t.Operator.UID)...), ',')
 	}
 	if t.Operator.Name != "" {
-		head = append(append(head, `,"operator_name":`...), quote(t.Operator.Name)...)
+		head = append(append(append(head, `"operator_name":`...), quote(t.Operator.Name)...), ',')
 	}
-	head = append(append(head, `,"state":`...), quote(t.Name)...)
+	head = append(append(head, `"state":`...), quote(t.Name)...)
 	head = append(append(append(head, `,"kind":"`...), t.Kind...), '"')
 	return &liner{head: head}
 }

@@ -76,6 +76,7 @@ works out what changed between two of them, publishes the changes on NATS JetStr
 equal to the newest one.
 
 A SNAPSHOT is the path of a checkpoint or savepoint directory, or of the _metadata file in it, or its address as Flink has it: s3://bucket/checkpoints/…/chk-42.
+Inspect, get, export and diff also take a KV snapshot of Apache Fluss, or its _METADATA.
 How object stores are reached is told by flags --storage-… that every command has: see the reference.`,
 		Example: `  statebridge demo
   statebridge inspect /flink/checkpoints/4f0c…/chk-42

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
@@ -29,9 +30,11 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("JOB", path.Join("checkpoints", demoJob(t)))
-			return nil
+			buckets, err := filepath.Abs("../../checkpoint/fluss/testdata")
+			e.Setenv("BUCKETS", buckets)
+			return err
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"arrive": arrive, "exits": exits, "unpack": unpack, "until": until, "sqlite": alter},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"arrive": arrive, "exits": exits, "unpack": unpack, "until": until, "sqlite": alter, "bucket": flussBucket},
 	})
 }
 
@@ -92,6 +95,14 @@ func alter(ts *testscript.TestScript, neg bool, args []string) {
 	defer db.Close()
 	_, err = db.Exec(args[1])
 	ts.Check(err)
+}
+
+// bucket NAME DIRECTORY lays out the snapshots of a bucket of Fluss.
+func flussBucket(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: bucket NAME DIRECTORY")
+	}
+	ts.Check(fixture.ExtractZip(filepath.Join(ts.Getenv("BUCKETS"), args[0]+".zip"), ts.MkAbs(args[1])))
 }
 
 // exits CODE COMMAND ARG… runs a command that must end with this code.

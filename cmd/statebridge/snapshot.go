@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,10 +24,12 @@ type snapshotFlags struct {
 	pathMap []string
 	tempDir string
 	decode  []string
+	schema  string
 	flags   *pflag.FlagSet
 
-	store storage.Store // of the flags for storage, once read
-	hints *state.Hints  // of decode, once read
+	store storage.Store     // of the flags for storage, once read
+	hints *state.Hints      // of decode, once read
+	table *state.FlussTable // of schema, once read
 	names []checkpoint.RowNames
 }
 
@@ -37,6 +41,11 @@ func (f *snapshotFlags) register(cmd *cobra.Command) {
 	registerStorage(flags)
 	f.flags = flags
 	cmd.PostRun = func(cmd *cobra.Command, _ []string) { warnUnmet(f.hints, cmd.ErrOrStderr()) }
+}
+
+// registerSchema is for the commands that read Fluss tables too.
+func (f *snapshotFlags) registerSchema(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.schema, "schema", "", "`FILE` with the columns and keys of the table, for a KV snapshot of Fluss")
 }
 
 func (f *snapshotFlags) options() (checkpoint.Options, error) {
@@ -56,7 +65,20 @@ func (f *snapshotFlags) options() (checkpoint.Options, error) {
 		}
 		f.store = newStore(c)
 	}
-	return checkpoint.Options{Store: f.store, PathMap: maps, TempDir: f.tempDir, Hints: f.hints, Names: f.names}, nil
+	if f.table == nil && f.schema != "" {
+		if f.table, err = readFlussTable(f.schema); err != nil {
+			return checkpoint.Options{}, &usageError{err}
+		}
+	}
+	return checkpoint.Options{Store: f.store, PathMap: maps, TempDir: f.tempDir, Hints: f.hints, Names: f.names, Table: f.table}, nil
+}
+
+func readFlussTable(file string) (*state.FlussTable, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--schema: %w", err)
+	}
+	return state.ParseFlussTable(file, b)
 }
 
 func parsePathMaps(list []string) ([]checkpoint.PathMap, error) {
@@ -182,6 +204,9 @@ func parseKeyGroups(text string) (checkpoint.KeyGroups, error) {
 func jsonOf(text string, t *state.Type) []byte {
 	if textual(t) && !strings.HasPrefix(text, `"`) {
 		return quote(text)
+	}
+	if t.Kind == state.Tuple && len(t.Fields) == 1 && !strings.HasPrefix(text, "[") { // the only column of a key
+		return slices.Concat([]byte("["), jsonOf(text, t.Fields[0].Type), []byte("]"))
 	}
 	var v any
 	d := json.NewDecoder(strings.NewReader(text))
