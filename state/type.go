@@ -100,8 +100,11 @@ func (t *Type) write(b *strings.Builder) {
 }
 
 func (t *Type) writeFields(b *strings.Builder) {
+	b.WriteString("(")
 	for i, f := range t.Fields {
-		b.WriteString([2]string{"(", ", "}[min(i, 1)])
+		if i > 0 {
+			b.WriteString(", ")
+		}
 		if t.Kind == Object || t.Kind == Record {
 			b.WriteString(f.Name + " ")
 		}
