@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/statebridge/statebridge/fault"
+	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/state/javaio"
 )
 
@@ -60,7 +61,7 @@ func TestFlussRowsComeBack(t *testing.T) {
 }
 
 func checkJSONOf(t *rapid.T, text []byte) {
-	if end, err := skipValue(text, 0); err != nil || end != len(text) {
+	if end, err := jsonscan.ValueEnd(text, 0); err != nil || end != len(text) {
 		t.Fatalf("not JSON: %s", text)
 	}
 }
