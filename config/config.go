@@ -91,6 +91,7 @@ type Column struct{ Name, Path string }
 type Sink struct {
 	Name      string    `yaml:"name" doc:"Name of the sink; its progress is kept under it." required:"true"`
 	Consumers []string  `yaml:"consumers" doc:"Consumers that it mirrors." required:"true"`
+	Drift     string    `yaml:"schema_drift" default:"add" enum:"add,stop,ignore" doc:"When the state's schema grows: add columns and widen numbers, stop until somebody has altered the table, or ignore what is new."`
 	Postgres  *Postgres `yaml:"postgres" doc:"A PostgreSQL database." oneof:"target"`
 	Redis     *Redis    `yaml:"redis" doc:"A Redis server or cluster." oneof:"target"`
 	SQLite    *SQLite   `yaml:"sqlite" doc:"A SQLite file." oneof:"target"`

@@ -79,7 +79,7 @@ func TestFromStreamToTable(t *testing.T) {
 	commits := make(chan string, 10)
 	for _, name := range []string{"one", "two"} {
 		path := filepath.Join(t.TempDir(), name)
-		sink, err := sqlite.Open(t.Context(), path)
+		sink, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, job: fixture.One(t, fixture.Unpack(t, fixture.Ended), "checkpoints/*")}
 	var err error
-	if r.sink, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "x.db")); err != nil {
+	if r.sink, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"), sqlite.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.sink.Close() })

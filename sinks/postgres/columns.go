@@ -45,6 +45,21 @@ func readColumns(ctx context.Context, tx pgx.Tx, table string) (map[string]colum
 	return found, rows.Err()
 }
 
+// grown gives the columns that the table has too narrow.
+func grown(have map[string]column, want []stream.Column) (wide []stream.Column) {
+	for _, c := range want {
+		if h, ok := have[c.Name]; ok && widens(h.kind, c.Type) {
+			wide = append(wide, c)
+		}
+	}
+	return wide
+}
+
+// in tells whether the table has a column.
+func in(have map[string]column) func(stream.Column) bool {
+	return func(c stream.Column) bool { _, ok := have[c.Name]; return ok }
+}
+
 // missing gives the columns that the table lacks.
 func missing(have map[string]column, want []stream.Column) (lacks []stream.Column) {
 	for _, c := range want {

@@ -110,6 +110,9 @@ func target(t testing.TB, schema string) sinktest.Target {
 	exec(t, "CREATE SCHEMA "+sqltable.Quote(schema))
 	return sinktest.Target{
 		Open: func(t testing.TB) sinks.Sink { return open(t, postgres.Options{Schema: schema}) },
+		Drift: func(t testing.TB, d sinks.Drift) sinks.Sink {
+			return open(t, postgres.Options{Schema: schema, SchemaDrift: d})
+		},
 		Read: func(t testing.TB, table sinks.Table) []map[string]string { return read(t, schema, table) },
 		Wipe: func(t testing.TB, table sinks.Table) {
 			exec(t, "TRUNCATE "+sqltable.Quote(schema)+"."+sqltable.Quote(table.Consumer))

@@ -91,10 +91,15 @@ func (s *Sink) prepareTable(ctx context.Context, tx pgx.Tx, t sinks.Table) error
 	switch {
 	case fresh:
 		created, err = true, s.create(ctx, tx, t)
-	case created:
+	case created && s.drift.Changes():
 		err = s.widen(ctx, tx, t, have)
+	case created:
+		err = s.drift.Check(t, missing(have, t.Columns), grown(have, t.Columns))
 	default:
 		err = nil // there is no progress row yet
+	}
+	if !fresh {
+		t.Columns, _ = s.drift.Split(t.Columns, in(have))
 	}
 	if err == nil {
 		err = s.preflight(ctx, tx, t, created && !fresh)
@@ -153,10 +158,8 @@ func (s *Sink) widen(ctx context.Context, tx pgx.Tx, t sinks.Table, have map[str
 			actions = append(actions, "ADD COLUMN "+sqltable.Quote(c.Name)+" "+native(c.Type))
 		}
 	}
-	for _, c := range t.Columns {
-		if h, ok := have[c.Name]; ok && widens(h.kind, c.Type) {
-			actions = append(actions, "ALTER COLUMN "+sqltable.Quote(c.Name)+" TYPE "+native(c.Type))
-		}
+	for _, c := range grown(have, t.Columns) {
+		actions = append(actions, "ALTER COLUMN "+sqltable.Quote(c.Name)+" TYPE "+native(c.Type))
 	}
 	if len(actions) == 0 {
 		return nil

@@ -15,17 +15,22 @@ import (
 // Options tune a Sink; the zero value works.
 type Options struct {
 	Schema         string // of the mirrored tables; "": public
-	MaxConnections int32  // each consumer needs one while it writes; 0: pgx's default
+	SchemaDrift    sinks.Drift
+	MaxConnections int32 // each consumer needs one while it writes; 0: pgx's default
 }
 
 // Sink is a PostgreSQL database.
 type Sink struct {
 	pool   *pgxpool.Pool
 	schema string
+	drift  sinks.Drift
 }
 
 // Open reads a connection string. It connects with the first use, so a server that is away for now is no error here.
 func Open(ctx context.Context, url string, o Options) (*Sink, error) {
+	if !o.SchemaDrift.Valid() {
+		return nil, sinks.Permanent(fmt.Errorf("schema drift %q is none of add, stop and ignore", o.SchemaDrift))
+	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, sinks.Permanent(fmt.Errorf("postgres address: %w", err)) // pgx masks the password
@@ -46,7 +51,7 @@ func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 	if o.Schema == "" {
 		o.Schema = "public"
 	}
-	return &Sink{pool: pool, schema: o.Schema}, nil
+	return &Sink{pool: pool, schema: o.Schema, drift: o.SchemaDrift}, nil
 }
 
 // Close closes the connections.

@@ -54,15 +54,7 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 	if err != nil {
 		return nil, err
 	}
-	x := &transaction{
-		sink: s, conn: conn, tx: tx, table: t, to: to,
-		all: row.NewScanner(t.Columns), keys: row.NewScanner(sqltable.Keys(t.Columns)), values: make([][]byte, len(t.Columns)),
-	}
-	for i, c := range t.Columns {
-		if c.Key {
-			x.keyed = append(x.keyed, i)
-		}
-	}
+	x := &transaction{sink: s, conn: conn, tx: tx, table: t, to: to}
 	if err := x.begin(ctx, from); err != nil {
 		return nil, errors.Join(classify(err), x.Rollback(ctx))
 	}
@@ -84,7 +76,7 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 	if err != nil {
 		return err
 	}
-	x.encoders = encoders(have, x.table.Columns)
+	x.fit(have)
 	x.statements = write(x.sink.name(x.table), x.encoders, sqltable.Gone(written, x.table.Columns))
 	var filled bool
 	if err := x.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+x.sink.name(x.table)+`)`).Scan(&filled); err != nil {
@@ -100,6 +92,19 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 		_, err = x.tx.Exec(ctx, x.statements.stage)
 	}
 	return err
+}
+
+// fit makes what writes the columns that the table is to take.
+func (x *transaction) fit(have map[string]column) {
+	kept, ignored := x.sink.drift.Split(x.table.Columns, in(have))
+	x.table.Columns = kept
+	x.encoders, x.values = encoders(have, kept), make([][]byte, len(kept))
+	x.all, x.keys = row.NewScanner(kept, ignored...), row.NewScanner(sqltable.Keys(kept))
+	for i, c := range kept {
+		if c.Key {
+			x.keyed = append(x.keyed, i)
+		}
+	}
 }
 
 // Apply writes changes to the COPY under way.

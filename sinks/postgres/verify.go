@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/statebridge/statebridge/sinks"
-	"github.com/statebridge/statebridge/sinks/row"
 	"github.com/statebridge/statebridge/sinks/sqltable"
 	"github.com/statebridge/statebridge/stream"
 )
@@ -55,13 +54,11 @@ func (s *Sink) verify(ctx context.Context, conn *pgxpool.Conn, t sinks.Table, at
 	if err != nil {
 		return nil, err
 	}
-	if lacks := missing(have, t.Columns); len(lacks) > 0 {
+	v := &verification{transaction: &transaction{sink: s, conn: conn, tx: tx, table: t, to: sinks.Stay(t, at, 0)}}
+	v.fit(have)
+	if lacks := missing(have, v.table.Columns); len(lacks) > 0 {
 		return nil, sinks.Permanent(fmt.Errorf("table %s lacks the columns %s", s.name(t), sqltable.List("", lacks)))
 	}
-	v := &verification{transaction: &transaction{
-		sink: s, conn: conn, tx: tx, table: t, to: sinks.Stay(t, at, 0), encoders: encoders(have, t.Columns),
-		all: row.NewScanner(t.Columns), keys: row.NewScanner(sqltable.Keys(t.Columns)), values: make([][]byte, len(t.Columns)),
-	}}
 	v.statements = write(s.name(t), v.encoders, nil)
 	return v, v.begin(ctx)
 }

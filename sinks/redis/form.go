@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -21,14 +22,35 @@ var (
 func (x *transaction) form(c stream.Change, values [][]byte) (args []any, column string, err error) {
 	switch x.sink.options.Encoding {
 	case JSON:
-		if len(c.After) > x.limit {
+		object := string(c.After)
+		if len(x.keys.ignored) > 0 {
+			object = x.object(values)
+		}
+		if len(object) > x.limit {
 			return nil, "", errBig
 		}
-		return []any{"s", string(c.After)}, "", nil
+		return []any{"s", object}, "", nil
 	case String:
 		return x.bare(values)
 	}
 	return x.fields(values)
+}
+
+// object is a row's JSON without the columns that are left out.
+func (x *transaction) object(values [][]byte) string {
+	dst := []byte{'{'}
+	for i, c := range x.table.Columns {
+		name, _ := json.Marshal(c.Name) // a string always has its JSON
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(dst, name...), ':')
+		if values[i] == nil {
+			dst = append(dst, "null"...)
+		}
+		dst = append(dst, values[i]...)
+	}
+	return string(append(dst, '}'))
 }
 
 // bare is the value of the only column beside the key.

@@ -37,7 +37,8 @@ func keys(t testing.TB, servers ...*client.Client) (found []string) {
 // target is a server, or the nodes of a cluster, seen through the keys that begin with a consumer's name.
 func target(t testing.TB, any client.UniversalClient, url string, nodes ...*client.Client) sinktest.Target {
 	return sinktest.Target{
-		Open: func(t testing.TB) sinks.Sink { return open(t, url, redis.Options{}) },
+		Open:  func(t testing.TB) sinks.Sink { return open(t, url, redis.Options{}) },
+		Drift: func(t testing.TB, d sinks.Drift) sinks.Sink { return open(t, url, redis.Options{SchemaDrift: d}) },
 		Read: func(t testing.TB, table sinks.Table) (found []map[string]string) {
 			pipe := any.Pipeline()
 			for _, k := range keys(t, nodes...) {

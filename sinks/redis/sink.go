@@ -31,9 +31,10 @@ const (
 
 // Options say how rows are kept; the zero value works.
 type Options struct {
-	Key      string      // template; "": the consumer's name and the key columns, with colons between
-	Encoding Encoding    // "": Hash
-	TLS      *tls.Config // for a rediss address
+	Key         string   // template; "": the consumer's name and the key columns, with colons between
+	Encoding    Encoding // "": Hash
+	SchemaDrift sinks.Drift
+	TLS         *tls.Config // for a rediss address
 	// Log gets, at debug, what go-redis says of its connections; nil: nobody. go-redis has one logger in a process: that of the sink opened last.
 	Log *slog.Logger
 }
@@ -52,8 +53,9 @@ type Sink struct {
 // table is what Prepare found out about a consumer.
 type table struct {
 	*template
-	columns []stream.Column
-	gone    []string // fields that older epochs wrote
+	columns []stream.Column // that are written
+	ignored []stream.Column // that are not, though the rows have them
+	gone    []string        // fields that older epochs wrote
 }
 
 // Open reads an address: redis, rediss or unix. Whether it is a cluster is found out with the first use, so a server that is away for now is no error here.
@@ -66,6 +68,9 @@ func Open(_ context.Context, url string, o Options) (*Sink, error) {
 	}
 	if !slices.Contains([]Encoding{Hash, JSON, String}, o.Encoding) {
 		return nil, sinks.Permanent(fmt.Errorf("redis encoding %q is none of hash, json and string", o.Encoding))
+	}
+	if !o.SchemaDrift.Valid() {
+		return nil, sinks.Permanent(fmt.Errorf("schema drift %q is none of add, stop and ignore", o.SchemaDrift))
 	}
 	redirect(o.Log)
 	return &Sink{url: url, options: o, tables: map[string]*table{}}, nil
@@ -86,14 +91,11 @@ func (s *Sink) Prepare(ctx context.Context, t sinks.Table) error {
 	if len(sqltable.Keys(t.Columns)) == 0 {
 		return sinks.Permanent(fmt.Errorf("consumer %q: no column is part of the key", t.Consumer))
 	}
-	if beside := len(t.Columns) - len(sqltable.Keys(t.Columns)); s.options.Encoding == String && beside != 1 {
-		return sinks.Permanent(fmt.Errorf("consumer %q: encoding string needs exactly one column beside the key, there are %d", t.Consumer, beside))
-	}
 	keys, err := s.template(t)
 	if err != nil {
 		return err
 	}
-	gone, err := s.written(ctx, t)
+	kept, ignored, gone, err := s.written(ctx, t)
 	if err != nil {
 		return classify(err)
 	}
@@ -104,7 +106,7 @@ func (s *Sink) Prepare(ctx context.Context, t sinks.Table) error {
 			return sinks.Permanent(fmt.Errorf("consumer %q: its key template, with %q at its beginning, begins like that of %s, whose keys it would delete", t.Consumer, keys.texts[0], strings.TrimPrefix(other, own)))
 		}
 	}
-	s.tables[positionKey(t)] = &table{template: keys, columns: t.Columns, gone: gone}
+	s.tables[positionKey(t)] = &table{template: keys, columns: kept, ignored: ignored, gone: gone}
 	return nil
 }
 
@@ -117,36 +119,55 @@ func (s *Sink) template(t sinks.Table) (*template, error) {
 	return parseTemplate(text, t)
 }
 
-// written records which fields are written from now on and gives those that only older epochs wrote.
-func (s *Sink) written(ctx context.Context, t sinks.Table) (gone []string, err error) {
+// written records which fields are written from now on. It gives them, those that are left out, and those that only older epochs wrote.
+func (s *Sink) written(ctx context.Context, t sinks.Table) (kept, ignored []stream.Column, gone []string, err error) {
 	client, err := s.connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	var names []string
-	text, err := client.HGet(ctx, positionKey(t), "columns").Result()
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &names)
+	names, err := known(ctx, client, t)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, err
+	has := func(c stream.Column) bool { return names == nil || slices.Contains(names, c.Name) }
+	kept, ignored = s.options.SchemaDrift.Split(t.Columns, has)
+	if beside := len(kept) - len(sqltable.Keys(kept)); s.options.Encoding == String && beside != 1 {
+		return nil, nil, nil, sinks.Permanent(fmt.Errorf("consumer %q: encoding string needs exactly one column beside the key, there are %d", t.Consumer, beside))
 	}
-	all := slices.Clone(names)
-	for _, c := range t.Columns {
-		if !slices.Contains(all, c.Name) {
+	all, lacks := slices.Clone(names), []stream.Column(nil)
+	for _, c := range kept {
+		if !slices.Contains(names, c.Name) {
 			all = append(all, c.Name)
 		}
+		if !has(c) {
+			lacks = append(lacks, c)
+		}
+	}
+	if err := s.options.SchemaDrift.Check(t, lacks, nil); err != nil {
+		return nil, nil, nil, err
 	}
 	if len(all) > len(names) {
 		encoded, err := json.Marshal(all)
 		if err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
 		if err := client.HSet(ctx, positionKey(t), "columns", encoded).Err(); err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
 	}
-	return sqltable.Gone(names, t.Columns), nil
+	return kept, ignored, sqltable.Gone(names, t.Columns), nil
+}
+
+// known gives the columns that were ever written; nil before the first epoch.
+func known(ctx context.Context, client redis.UniversalClient, t sinks.Table) (names []string, err error) {
+	text, err := client.HGet(ctx, positionKey(t), "columns").Result()
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &names)
+	}
+	return names, err
 }
 
 // Position reads the hash that names the last complete epoch. A server that was emptied has none.

@@ -62,21 +62,27 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 	}
 	_, cluster := client.(*redis.ClusterClient)
 	x := &transaction{
-		sink: s, client: client, table: t, keys: keys, to: to, token: rand.Text(), single: !cluster, limit: limit,
-		all: row.NewScanner(t.Columns), key: row.NewScanner(sqltable.Keys(t.Columns)), next: newBatch(),
+		sink: s, client: client, table: t, keys: keys, to: to, token: rand.Text(), single: !cluster, limit: limit, next: newBatch(),
 	}
+	x.fit()
 	if x.head = x.header(); x.single {
 		x.guard = positionKey(t)
-	}
-	for i, c := range t.Columns {
-		if c.Key {
-			x.keyed, x.part = append(x.keyed, i), append(x.part, nil)
-		}
 	}
 	if err := x.begin(ctx, from); err != nil {
 		return nil, classify(err)
 	}
 	return x, nil
+}
+
+// fit makes what takes rows apart.
+func (x *transaction) fit() {
+	x.table.Columns = x.keys.columns
+	x.all, x.key = row.NewScanner(x.keys.columns, x.keys.ignored...), row.NewScanner(sqltable.Keys(x.keys.columns))
+	for i, c := range x.keys.columns {
+		if c.Key {
+			x.keyed, x.part = append(x.keyed, i), append(x.part, nil)
+		}
+	}
 }
 
 func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
@@ -236,7 +242,7 @@ func (x *transaction) encode(c stream.Change) (key string, size int, args []any,
 		}
 		return key, len(key), []any{"d"}, nil
 	}
-	values, err := x.all.Scan(c.After)
+	values, err := x.values(c)
 	if err != nil {
 		return "", 0, nil, refuse("", err)
 	}
@@ -251,6 +257,15 @@ func (x *transaction) encode(c stream.Change) (key string, size int, args []any,
 		return "", 0, nil, refuse(column, err)
 	}
 	return key, len(key) + len(c.After), args, nil
+}
+
+// values are those of the columns that are written.
+func (x *transaction) values(c stream.Change) ([][]byte, error) {
+	values, err := x.all.Scan(c.After)
+	if err != nil {
+		return nil, err
+	}
+	return values[:len(x.keys.columns)], nil
 }
 
 // rowKey makes the key of the values of the key columns. An error comes with the column that it is about, if it is one.

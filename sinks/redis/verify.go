@@ -11,8 +11,6 @@ import (
 
 	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/sinks"
-	"github.com/statebridge/statebridge/sinks/row"
-	"github.com/statebridge/statebridge/sinks/sqltable"
 	"github.com/statebridge/statebridge/stream"
 )
 
@@ -37,15 +35,15 @@ func (s *Sink) Verify(ctx context.Context, t sinks.Table, at sinks.Position, tem
 	s.mu.Lock()
 	limit := s.limit
 	s.mu.Unlock()
-	v := &verification{at: at, x: &transaction{
-		sink: s, client: client, table: t, keys: &table{template: keys, columns: t.Columns}, limit: limit,
-		all: row.NewScanner(t.Columns), key: row.NewScanner(sqltable.Keys(t.Columns)),
-	}}
-	for i, c := range t.Columns {
-		if c.Key {
-			v.x.keyed, v.x.part = append(v.x.keyed, i), append(v.x.part, nil)
-		}
+	names, err := known(ctx, client, t)
+	if err != nil {
+		return nil, classify(err)
 	}
+	kept, ignored := s.options.SchemaDrift.Split(t.Columns, func(c stream.Column) bool { return slices.Contains(names, c.Name) })
+	v := &verification{at: at, x: &transaction{
+		sink: s, client: client, table: t, keys: &table{template: keys, columns: kept, ignored: ignored}, limit: limit,
+	}}
+	v.x.fit()
 	if err := v.still(ctx); err != nil {
 		return nil, err
 	}
@@ -122,7 +120,7 @@ const whole = ""
 
 // values gives what a row's key must hold: its fields, or the whole string.
 func (v *verification) values(c stream.Change) (map[string]string, error) {
-	values, err := v.x.all.Scan(c.After)
+	values, err := v.x.values(c)
 	if err != nil {
 		return nil, sinks.Refuse(v.x.table, v.x.to, c, "", err.Error())
 	}

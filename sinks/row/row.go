@@ -16,11 +16,14 @@ var (
 	ErrNoBytes = errors.New("the value is not base64")
 )
 
-// NewScanner makes a scanner of rows with these columns.
-func NewScanner(columns []stream.Column) *jsonscan.Columns {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
+// NewScanner makes a scanner of rows with these columns. The values of ignored columns, which the rows may have too, stand behind theirs.
+func NewScanner(columns []stream.Column, ignored ...stream.Column) *jsonscan.Columns {
+	names := make([]string, 0, len(columns)+len(ignored))
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	for _, c := range ignored {
+		names = append(names, c.Name)
 	}
 	return jsonscan.NewColumns(names)
 }

@@ -18,6 +18,7 @@ func Run(t *testing.T, target Target) {
 		"new_chain": testNewChain, "many": testMany, "random": testRandom,
 		"nulls": testNulls, "numbers": testNumbers, "floats": testFloats, "texts": testTexts, "types": testTypes, "odd_names": testOddNames, "composite": testComposite,
 		"refusals": testRefusals, "twice": testTwice, "widens": testWidens, "gone_column": testGoneColumn,
+		"drift_stops": testDriftStops, "drift_ignored": testDriftIgnored,
 		"verify": testVerify, "verify_many": testVerifyMany,
 	} {
 		t.Run(name, func(t *testing.T) { law(t, target) })

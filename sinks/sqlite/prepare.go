@@ -40,7 +40,7 @@ func (s *Sink) Prepare(ctx context.Context, t sinks.Table) (err error) {
 	if _, err := tx.ExecContext(ctx, createProgress); err != nil {
 		return err
 	}
-	if err := prepareTable(ctx, tx, t); err != nil {
+	if err := prepareTable(ctx, tx, t, s.drift); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -53,7 +53,7 @@ func ignoreDone(err error) error {
 	return err
 }
 
-func prepareTable(ctx context.Context, tx *sql.Tx, t sinks.Table) error {
+func prepareTable(ctx context.Context, tx *sql.Tx, t sinks.Table, drift sinks.Drift) error {
 	have, err := readColumns(ctx, tx, t.Consumer)
 	if err != nil {
 		return err
@@ -71,8 +71,13 @@ func prepareTable(ctx context.Context, tx *sql.Tx, t sinks.Table) error {
 	case len(have) == 0:
 		known = managed{created: true} // columns of a table that was dropped are gone with it
 		_, err = tx.ExecContext(ctx, createTable(t))
-	case known.created:
+	case known.created && drift.Changes():
 		err = widen(ctx, tx, t, have)
+	case known.created:
+		err = drift.Check(t, missing(have, t.Columns), nil) // a type does not say here how long a number is
+	}
+	if len(have) > 0 {
+		t.Columns, _ = drift.Split(t.Columns, in(have))
 	}
 	if err == nil && len(have) > 0 {
 		err = preflight(ctx, tx, t, known.created)
@@ -155,8 +160,8 @@ func affinity(logical string) string {
 }
 
 func widen(ctx context.Context, tx *sql.Tx, t sinks.Table, have []column) error {
-	for _, c := range t.Columns {
-		if slices.ContainsFunc(have, func(h column) bool { return strings.EqualFold(h.name, c.Name) }) || c.Key {
+	for _, c := range missing(have, t.Columns) {
+		if c.Key { // a new key column is no growth; preflight names it
 			continue
 		}
 		add := "ALTER TABLE " + sqltable.Quote(t.Consumer) + " ADD COLUMN " + sqltable.Quote(c.Name) + " " + affinity(c.Type)
@@ -167,6 +172,23 @@ func widen(ctx context.Context, tx *sql.Tx, t sinks.Table, have []column) error 
 	return nil
 }
 
+// missing gives the columns that the table lacks.
+func missing(have []column, want []stream.Column) (lacks []stream.Column) {
+	for _, c := range want {
+		if !in(have)(c) {
+			lacks = append(lacks, c)
+		}
+	}
+	return lacks
+}
+
+// in tells whether the table has a column.
+func in(have []column) func(stream.Column) bool {
+	return func(c stream.Column) bool {
+		return slices.ContainsFunc(have, func(h column) bool { return strings.EqualFold(h.name, c.Name) })
+	}
+}
+
 // column is one that the table has.
 type column struct {
 	name, kind string
@@ -174,7 +196,12 @@ type column struct {
 	generated  bool
 }
 
-func readColumns(ctx context.Context, tx *sql.Tx, table string) (found []column, err error) {
+// querier is a transaction or a connection.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func readColumns(ctx context.Context, tx querier, table string) (found []column, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT name, upper(type), "notnull" AND dflt_value IS NULL, hidden > 1 FROM pragma_table_xinfo(?)`, table)
 	if err != nil {
 		return nil, err

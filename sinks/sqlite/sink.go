@@ -16,15 +16,24 @@ import (
 	"github.com/statebridge/statebridge/sinks/sqltable"
 )
 
+// Options tune a Sink; the zero value works.
+type Options struct {
+	SchemaDrift sinks.Drift
+}
+
 // Sink is a SQLite file.
 type Sink struct {
+	drift sinks.Drift
 	write *sql.DB // one connection: SQLite has one writer
 	read  *sql.DB // positions are read while another consumer's epoch is being written
 	made  atomic.Bool
 }
 
 // Open opens the database at path and creates the file when it is absent.
-func Open(ctx context.Context, path string) (*Sink, error) {
+func Open(ctx context.Context, path string, o Options) (*Sink, error) {
+	if !o.SchemaDrift.Valid() {
+		return nil, sinks.Permanent(fmt.Errorf("schema drift %q is none of add, stop and ignore", o.SchemaDrift))
+	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -33,7 +42,7 @@ func Open(ctx context.Context, path string) (*Sink, error) {
 		"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)"},
 		"_txlock": {"immediate"},
 	}.Encode()}
-	s := &Sink{}
+	s := &Sink{drift: o.SchemaDrift}
 	if s.write, err = sql.Open("sqlite", file.String()); err != nil {
 		return nil, err
 	}

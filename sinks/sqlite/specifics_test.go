@@ -159,12 +159,12 @@ func TestNoDatabase(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("this is no database\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := sqlite.Open(t.Context(), path)
+	_, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	var permanent *sinks.PermanentError
 	if !errors.As(err, &permanent) {
 		t.Errorf("err = %v, want a permanent one", err)
 	}
-	if _, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "no", "such", "directory")); err == nil {
+	if _, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "no", "such", "directory"), sqlite.Options{}); err == nil {
 		t.Error("opened in a directory that is not there")
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 func open(t testing.TB, path string) *sqlite.Sink {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), path)
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,14 @@ func TestConformance(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd ?%#name.db")
 	plain := "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	sinktest.Run(t, sinktest.Target{
-		Open:  func(t testing.TB) sinks.Sink { return open(t, path) },
+		Open: func(t testing.TB) sinks.Sink { return open(t, path) },
+		Drift: func(t testing.TB, d sinks.Drift) sinks.Sink {
+			s, err := sqlite.Open(t.Context(), path, sqlite.Options{SchemaDrift: d})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
 		Read:  func(t testing.TB, table sinks.Table) []map[string]string { return read(t, plain, table) },
 		Wipe:  func(t testing.TB, table sinks.Table) { exec(t, plain, "DROP TABLE "+sqltable.Quote(table.Consumer)) },
 		Whole: true,

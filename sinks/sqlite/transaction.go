@@ -17,6 +17,7 @@ import (
 // transaction writes straight into the table: SQLite has one writer, and readers see nothing before the commit.
 type transaction struct {
 	tx     *sql.Tx
+	drift  sinks.Drift
 	table  sinks.Table
 	to     stream.Epoch
 	upsert statement
@@ -39,7 +40,7 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 	if err != nil {
 		return nil, classify(err)
 	}
-	x := &transaction{tx: tx, table: t, to: to}
+	x := &transaction{tx: tx, drift: s.drift, table: t, to: to}
 	if err := x.begin(ctx, from); err != nil {
 		return nil, errors.Join(classify(err), ignoreDone(tx.Rollback()))
 	}
@@ -74,16 +75,22 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 	if err != nil {
 		return err
 	}
-	return x.prepare(ctx, known)
+	have, err := readColumns(ctx, x.tx, x.table.Consumer)
+	if err != nil {
+		return err
+	}
+	var ignored []stream.Column
+	x.table.Columns, ignored = x.drift.Split(x.table.Columns, in(have))
+	return x.prepare(ctx, known, ignored)
 }
 
-func (x *transaction) prepare(ctx context.Context, known managed) (err error) {
+func (x *transaction) prepare(ctx context.Context, known managed, ignored []stream.Column) (err error) {
 	all, keys, table := x.table.Columns, sqltable.Keys(x.table.Columns), sqltable.Quote(x.table.Consumer)
 	insert := sqltable.Insert(table, all) + "VALUES (" + strings.TrimSuffix(strings.Repeat("?, ", len(all)), ", ") + ")"
 	if !x.to.Full { // in a full epoch a key that comes twice is an error
 		insert += sqltable.OnConflict(all, sqltable.Gone(known.columns, all))
 	}
-	if x.upsert, err = x.statement(ctx, insert, all); err != nil {
+	if x.upsert, err = x.statement(ctx, insert, all, ignored...); err != nil {
 		return err
 	}
 	var terms []string
@@ -94,9 +101,9 @@ func (x *transaction) prepare(ctx context.Context, known managed) (err error) {
 	return err
 }
 
-func (x *transaction) statement(ctx context.Context, query string, columns []stream.Column) (statement, error) {
+func (x *transaction) statement(ctx context.Context, query string, columns []stream.Column, ignored ...stream.Column) (statement, error) {
 	s, err := x.tx.PrepareContext(ctx, query)
-	return statement{Stmt: s, columns: columns, scanner: row.NewScanner(columns), args: make([]any, len(columns))}, err
+	return statement{Stmt: s, columns: columns, scanner: row.NewScanner(columns, ignored...), args: make([]any, len(columns))}, err
 }
 
 // Apply runs a statement for each change.

@@ -19,6 +19,7 @@ import (
 // verification looks each row up, in a transaction that sees the table as it was at the beginning. The keys are noted in a temporary table.
 type verification struct {
 	conn  *sql.Conn
+	drift sinks.Drift
 	table sinks.Table
 	equal statement // looks up a row: whether each column is as bound, then what it holds
 	keep  statement // notes a key
@@ -30,7 +31,7 @@ func (s *Sink) Verify(ctx context.Context, t sinks.Table, at sinks.Position, _ s
 	if err != nil {
 		return nil, classify(err)
 	}
-	v := &verification{conn: conn, table: t}
+	v := &verification{conn: conn, drift: s.drift, table: t}
 	if err := v.begin(ctx, at); err != nil {
 		return nil, errors.Join(classify(err), v.Close(ctx))
 	}
@@ -51,6 +52,12 @@ func (v *verification) begin(ctx context.Context, at sinks.Position) error {
 	if now != at {
 		return sinks.ErrFenced
 	}
+	have, err := readColumns(ctx, v.conn, v.table.Consumer)
+	if err != nil {
+		return err
+	}
+	var ignored []stream.Column
+	v.table.Columns, ignored = v.drift.Split(v.table.Columns, in(have))
 	all, keys, table := v.table.Columns, sqltable.Keys(v.table.Columns), sqltable.Quote(v.table.Consumer)
 	var equal, match []string
 	for i, c := range all {
@@ -63,16 +70,16 @@ func (v *verification) begin(ctx context.Context, at sinks.Position) error {
 		return err
 	}
 	query := "SELECT " + strings.Join(equal, ", ") + ", " + sqltable.List("", all) + " FROM main." + table + " WHERE " + strings.Join(match, " AND ")
-	if v.equal, err = v.prepare(ctx, query, all); err != nil {
+	if v.equal, err = v.prepare(ctx, query, all, ignored...); err != nil {
 		return err
 	}
 	v.keep, err = v.prepare(ctx, "INSERT INTO temp.statebridge_expected VALUES ("+strings.TrimSuffix(strings.Repeat("?, ", len(keys)), ", ")+")", keys)
 	return err
 }
 
-func (v *verification) prepare(ctx context.Context, query string, columns []stream.Column) (statement, error) {
+func (v *verification) prepare(ctx context.Context, query string, columns []stream.Column, ignored ...stream.Column) (statement, error) {
 	s, err := v.conn.PrepareContext(ctx, query)
-	return statement{Stmt: s, columns: columns, scanner: row.NewScanner(columns), args: make([]any, len(columns))}, err
+	return statement{Stmt: s, columns: columns, scanner: row.NewScanner(columns, ignored...), args: make([]any, len(columns))}, err
 }
 
 // Expect looks up each row.
