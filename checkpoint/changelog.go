@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/statebridge/statebridge/checkpoint/flink"
+	"github.com/statebridge/statebridge/checkpoint/spill"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 )
@@ -18,7 +19,7 @@ type changelog struct {
 	log    *flink.Changelog
 	states []*changedState // by id
 	dir    string          // for sorting
-	memory int
+	memory *spill.Memory
 }
 
 // changedState is one state's base and changes.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint/fixture"
 	"github.com/statebridge/statebridge/checkpoint/flink"
+	"github.com/statebridge/statebridge/checkpoint/spill"
 	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
@@ -291,7 +292,7 @@ func checkLaw(rt *rapid.T, s fixture.State) {
 	}
 	log := openWorld(rt, &w.log)
 	all := KeyGroups{0, lawGroups - 1}
-	src := &changelog{log: log, memory: rapid.SampledFrom([]int{1, 0}).Draw(rt, "memory"), states: []*changedState{{name: "s", logged: 1,
+	src := &changelog{log: log, memory: rapid.SampledFrom([]*spill.Memory{spill.NewMemory(1), nil}).Draw(rt, "memory"), states: []*changedState{{name: "s", logged: 1,
 		versions: log.States()[1].Versions, bases: []part{{groups: all, schema: schema, source: base}}}}}
 	p := &part{groups: all, schema: src.states[0].schema(), source: src}
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/checkpoint/fixture"
+	"github.com/statebridge/statebridge/checkpoint/spill"
 	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/fault"
 )
@@ -25,7 +26,7 @@ func TestRowsOfChangelogs(t *testing.T) {
 	for archive, names := range changelogs {
 		dir := fixture.Unpack(t, archive)
 		for _, name := range names {
-			for _, memory := range []int{0, 1} {
+			for _, memory := range []*spill.Memory{nil, spill.NewMemory(1)} {
 				s := open(t, fixture.One(t, dir, "checkpoints/*/"+name), checkpoint.Options{TempDir: t.TempDir(), Memory: memory})
 				if diff := cmp.Diff(expected(t, filepath.Join(dir, "expected", name+".jsonl.gz")), rowsOf(t, s)); diff != "" {
 					t.Errorf("%s, %s: -want +got\n%s", archive, name, diff)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/checkpoint/fixture"
+	"github.com/statebridge/statebridge/checkpoint/spill"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 )
@@ -161,7 +162,7 @@ func TestKeyGroupRangesPartitionTheTable(t *testing.T) {
 // TestKeysAscend for every backend, also when sorting has to spill.
 func TestKeysAscend(t *testing.T) {
 	for archive, pattern := range map[string]string{fixture.Heap: "checkpoints/*/chk-4", fixture.RocksDB: "checkpoints/*/chk-5", fixture.Canonical: "sp-2/savepoint-*"} {
-		s := open(t, fixture.One(t, fixture.Unpack(t, archive), pattern), checkpoint.Options{TempDir: t.TempDir(), Memory: 1})
+		s := open(t, fixture.One(t, fixture.Unpack(t, archive), pattern), checkpoint.Options{TempDir: t.TempDir(), Memory: spill.NewMemory(1)})
 		for _, o := range s.Operators() {
 			tables, err := o.Tables(t.Context())
 			if err != nil {

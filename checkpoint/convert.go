@@ -21,6 +21,8 @@ import (
 type Converter struct {
 	// Workers is how many rows are decoded at once; 0 stands for one on each core.
 	Workers int
+	// Memory bounds what is kept of rows on their way, but for a single huge one, in bytes; 0 stands for 64 MiB.
+	Memory int
 	// Append makes what appends a row to dst. Each worker has one of its own.
 	Append func() func(dst []byte, r *state.Row) ([]byte, error)
 	// Write takes what was appended for so many consecutive rows, which is valid until it returns.
@@ -32,6 +34,9 @@ func (t *Table) Convert(ctx context.Context, groups KeyGroups, c Converter) erro
 	if c.Workers <= 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
+	if c.Memory <= 0 {
+		c.Memory = 64 << 20
+	}
 	if err := t.convert(ctx, groups, c); err != nil {
 		return fmt.Errorf("operator %s: %w", t.Operator, err)
 	}
@@ -39,10 +44,9 @@ func (t *Table) Convert(ctx context.Context, groups KeyGroups, c Converter) erro
 }
 
 func (t *Table) convert(ctx context.Context, groups KeyGroups, c Converter) error {
-	ranges, readers := t.ranges(groups, c.Workers), 1
-	if len(ranges) > 1 {
-		readers = readersFor(c.Workers)
-	}
+	readers := c.readers()
+	ranges := t.ranges(groups, readers)
+	readers = min(readers, len(ranges))
 	g, ctx := errgroup.WithContext(ctx)
 	work, lanes := make(chan *batch), make([]*lane, readers)
 	var reading sync.WaitGroup
@@ -66,16 +70,19 @@ func (t *Table) convert(ctx context.Context, groups KeyGroups, c Converter) erro
 	return g.Wait()
 }
 
-// readersFor gives the cursors that are open side by side. To walk a RocksDB table takes about a quarter of what decoding it takes.
-func readersFor(workers int) int { return max(1, workers/2) }
+// laneMemory is what a reader and its batches take.
+const laneMemory = 8 << 20
+
+// readers gives how many cursors are open side by side. To walk a RocksDB table takes about a quarter of what decoding it takes.
+func (c *Converter) readers() int { return max(1, min(c.Workers/2, c.Memory/laneMemory)) }
 
 // rangesPerReader is into how many pieces a reader's share is cut: many, as readers take turns and what one is ahead of another is buffered.
 const rangesPerReader = 64
 
 // ranges cuts a range of key groups into pieces for several readers.
-func (t *Table) ranges(groups KeyGroups, workers int) []KeyGroups {
-	n := min(readersFor(workers)*rangesPerReader, groups.Len())
-	if readersFor(workers) == 1 || !t.Keyed() || n < 2 {
+func (t *Table) ranges(groups KeyGroups, readers int) []KeyGroups {
+	n := min(readers*rangesPerReader, groups.Len())
+	if readers == 1 || !t.Keyed() || n < 2 {
 		return []KeyGroups{groups}
 	}
 	pieces := make([]KeyGroups, n)

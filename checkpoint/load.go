@@ -180,11 +180,23 @@ func (o *Operator) openDatabase(ctx context.Context, h *flink.IncrementalHandle)
 }
 
 func (o *Operator) openFiles(ctx context.Context, files files) (*database, error) {
-	db, err := rocksdb.Open(ctx, o.fileOpener(files), rocksdb.Options{Link: o.snapshot.link, Manifest: files.manifest()})
+	db, err := rocksdb.Open(ctx, o.fileOpener(files), rocksdb.Options{KeepOpen: o.keepOpen(), Link: o.snapshot.link, Manifest: files.manifest()})
 	if err != nil {
 		return nil, err
 	}
 	return &database{db: db, files: files, dir: o.snapshot.Location}, nil
+}
+
+// tablesKept is how many tables that nobody reads an operator keeps open; a table's index takes up to a MiB.
+const tablesKept = 64
+
+// keepOpen is the share of one subtask's database.
+func (o *Operator) keepOpen() int {
+	n := tablesKept
+	if m := o.snapshot.options.Memory; m != nil {
+		n = min(n, m.Limit()>>20)
+	}
+	return max(n/max(len(o.Subtasks), 1), 2)
 }
 
 // parts makes a part of each state of a source, which the snapshot closes.

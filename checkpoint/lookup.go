@@ -132,6 +132,9 @@ func (l *lookup) emit(s *state.Schema, key, value []byte) error {
 	if !matches(l.want.Key, l.row.Key) || !matches(l.want.Namespace, l.row.Namespace) || !matches(l.want.MapKey, l.row.MapKey) {
 		return nil
 	}
+	if err := l.table.fits(len(key) + len(value)); err != nil {
+		return err
+	}
 	if err := s.DecodeValue(&l.row, value); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/checkpoint/fluss"
+	"github.com/statebridge/statebridge/checkpoint/spill"
 	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/fault"
@@ -23,7 +24,8 @@ type Options struct {
 	Store   storage.Store     // nil is the local disk
 	PathMap []PathMap         // where files are to be looked for that the metadata names elsewhere
 	TempDir string            // for sorting what a heap backend left unsorted; "" is the system's
-	Memory  int               // bytes to sort in, per open cursor; 0 is the sorter's default
+	Memory  *spill.Memory     // for sorting, shared by all who are given the same; nil is the default of each cursor
+	MaxRow  int               // bytes of the largest key and value that are read; a larger row is an error. 0 is no limit
 	Reading Reading           // from a store that is far
 	Hints   *state.Hints      // how to decode classes that the snapshot does not describe; nil is none
 	Names   []RowNames        // names for the fields of top-level rows, which a snapshot does not have

@@ -24,7 +24,7 @@ type keyGroups interface {
 type stream struct {
 	groups keyGroups
 	dir    string // for sorting
-	memory int
+	memory *spill.Memory
 }
 
 func (s *stream) cursor(ctx context.Context, p *part, groups KeyGroups, lower, upper []byte) (Cursor, error) {

@@ -105,7 +105,7 @@ func (t *Table) between(ctx context.Context, groups KeyGroups, lower, upper []by
 			return c, nil
 		})
 	}
-	return &chain{opens: opens}, nil
+	return &chain{opens: opens, table: t}, nil
 }
 
 // Finished says that subtasks of the operator have finished, so that their rows are in no snapshot any more. It must
@@ -139,6 +139,17 @@ func (t *Table) add(p part) error {
 	return nil
 }
 
+// fits refuses a row that is too large for the memory that the snapshot may take.
+func (t *Table) fits(row int) error {
+	if t.Operator == nil || t.Operator.snapshot == nil {
+		return nil
+	}
+	if limit := t.Operator.snapshot.options.MaxRow; limit > 0 && row > limit {
+		return fault.Unsupported(t.Operator.snapshot.Location, -1, "state %q: a row of %d bytes is not read with this much memory, no more than %d are", t.Name, row, limit)
+	}
+	return nil
+}
+
 // settle puts the parts in order and makes sure that no key group is in two of them, since its rows would be too.
 func (t *Table) settle() error {
 	slices.SortStableFunc(t.parts, func(a, b part) int { return cmp.Compare(a.groups.First, b.groups.First) })
@@ -152,6 +163,7 @@ func (t *Table) settle() error {
 
 // chain walks several cursors one after the other, opening each when it is reached.
 type chain struct {
+	table *Table // nil inside of another cursor, which is asked instead
 	opens []func() (Cursor, error)
 	cur   Cursor
 	err   error
@@ -161,7 +173,10 @@ func (c *chain) Next() bool {
 	for c.err == nil {
 		if c.cur != nil {
 			if c.cur.Next() {
-				return true
+				if c.table != nil {
+					c.err = c.table.fits(len(c.cur.Key()) + len(c.cur.Value()))
+				}
+				return c.err == nil
 			}
 			if c.err = c.cur.Err(); c.err != nil {
 				return false

@@ -11,6 +11,7 @@ type Config struct {
 	Consumers []Consumer `yaml:"consumers" doc:"The states that are published, one entry each." required:"true"`
 	Sinks     []Sink     `yaml:"sinks" doc:"The targets that are kept equal to the newest snapshot. Without any, changes are published only."`
 	DataDir   string     `yaml:"data_dir" default:"./statebridge-data" doc:"The only directory that is written: embedded server, pins, spill files, SQLite database of the demo."`
+	Memory    Size       `yaml:"memory" default:"512MiB" doc:"What the process may take in all, at least 128MiB. What does not fit is sorted in data_dir."`
 	Log       Log        `yaml:"log" doc:"Logging, to standard error."`
 }
 

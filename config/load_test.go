@@ -48,6 +48,7 @@ func TestLoadExample(t *testing.T) {
 			{Name: "cache", Consumers: []string{"accounts"}, Drift: "add", Redis: &Redis{URL: "redis://cache:6379", Key: "accounts:{id}", Encoding: "hash"}},
 		},
 		DataDir: "./statebridge-data",
+		Memory:  512 << 20,
 		Log:     Log{Level: "info", Format: "text"},
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -32,6 +32,8 @@ func schemaOf(t reflect.Type, inList bool) object {
 		return object{"type": "object", "additionalProperties": object{"type": "string", "minLength": 1}}
 	case t == durationType:
 		return object{"type": "string", "examples": []string{"500ms", "10s", "24h"}}
+	case t == sizeType:
+		return object{"type": "string", "examples": []string{"64MiB", "512MiB", "2GiB"}}
 	case t.Kind() == reflect.Pointer:
 		return schemaOf(t.Elem(), inList)
 	case t.Kind() == reflect.Slice:

@@ -53,7 +53,10 @@ func setDefaults(v reflect.Value) {
 	}
 }
 
-var durationType = reflect.TypeFor[time.Duration]()
+var (
+	durationType = reflect.TypeFor[time.Duration]()
+	sizeType     = reflect.TypeFor[Size]()
+)
 
 // setText sets a scalar. The error does not repeat the text, which may be a secret in the wrong place.
 func setText(v reflect.Value, text string) error {
@@ -64,6 +67,12 @@ func setText(v reflect.Value, text string) error {
 			return fmt.Errorf("must be a duration such as 500ms, 10s or 24h")
 		}
 		v.SetInt(int64(d))
+	case v.Type() == sizeType:
+		n, err := ParseSize(text)
+		if err != nil {
+			return err
+		}
+		v.SetInt(int64(n))
 	case v.Kind() == reflect.Int:
 		n, err := strconv.Atoi(text)
 		if err != nil {

@@ -24,6 +24,9 @@ func (c *Config) validate(f *faults) {
 	c.Source.validate(f)
 	c.validateConsumers(f)
 	c.validateSinks(f)
+	if c.Memory < MinMemory {
+		f.add("memory", "must be at least %s", MinMemory)
+	}
 	if c.DataDir == "" {
 		f.add("data_dir", "is required")
 	}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 
 	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/checkpoint/spill"
 	"github.com/statebridge/statebridge/state"
 )
 
@@ -23,7 +24,7 @@ type Table interface {
 // Options tune a diff; the zero value works.
 type Options struct {
 	TempDir string            // for sorting, when the keys have other bytes on each side; "" is the system's
-	Memory  int               // bytes to sort in; 0 is the sorter's default
+	Memory  *spill.Memory     // to sort in; nil is the sorter's default
 	Method  checkpoint.Method // Auto takes whichever reads less; Merge never takes another
 	Explain func(Step)        // is told of each step once it is done; nil: nobody asks
 }

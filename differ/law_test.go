@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/checkpoint/spill"
 	"github.com/statebridge/statebridge/differ"
 	"github.com/statebridge/statebridge/state"
 	"github.com/statebridge/statebridge/state/javaio"
@@ -135,7 +136,7 @@ type change struct {
 }
 
 func collect(t *rapid.T, base, next differ.Table, groups checkpoint.KeyGroups) (out []change) {
-	for c, err := range differ.Diff(t.Context(), base, next, groups, differ.Options{Memory: 64}) {
+	for c, err := range differ.Diff(t.Context(), base, next, groups, differ.Options{Memory: spill.NewMemory(64)}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,6 +35,7 @@ func (d *diff) rekeyed(ctx context.Context, base, next Table, why string) (err e
 //	+--------------------+----------------------+-----+-------+
 type resorted struct {
 	*spill.Cursor
+	sorter     *spill.Sorter
 	schemas    []*state.Schema
 	schema     *state.Schema
 	key, value []byte
@@ -48,6 +49,7 @@ func resort(ctx context.Context, t Table, o Options) (_ *resorted, err error) {
 	defer func() { err = errors.Join(err, in.Close()) }()
 	r := &resorted{}
 	sorter := &spill.Sorter{Dir: o.TempDir, Memory: o.Memory}
+	r.sorter = sorter
 	var row state.Row
 	var id, entry []byte
 	for in.Next() {
@@ -86,6 +88,8 @@ func (r *resorted) number(s *state.Schema) uint16 {
 	}
 	return uint16(i)
 }
+
+func (r *resorted) Close() error { return errors.Join(r.Cursor.Close(), r.sorter.Close()) }
 
 func (r *resorted) Next() bool {
 	if !r.Cursor.Next() {

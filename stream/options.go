@@ -29,13 +29,15 @@ type Options struct {
 
 	BatchBytes int // size of a message body that holds several changes; 256 KiB when 0
 	Window     int // bytes published and not yet acknowledged; 8 MiB when 0
+	ReadAhead  int // bytes of messages that wait in each reading; 32 MiB when 0
 }
 
 const (
 	defaultPrefix = "statebridge"
 	defaultBatch  = 256 << 10 // a server needs a fifth less for each byte than in messages of 64 KiB; larger ones gain nothing
 	defaultWindow = 8 << 20   // more gains nothing on one machine, and would no longer lie in its caches
-	maxInline     = 8 << 20   // servers advise against larger messages, even where they are allowed
+	defaultAhead  = 32 << 20
+	maxInline     = 8 << 20 // servers advise against larger messages, even where they are allowed
 )
 
 var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -52,6 +54,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Window <= 0 {
 		o.Window = defaultWindow
+	}
+	if o.ReadAhead <= 0 {
+		o.ReadAhead = defaultAhead
 	}
 	if o.Replicas <= 0 {
 		o.Replicas = 1

@@ -28,9 +28,6 @@ const patience = 5 * time.Second
 
 const maxReopens = 10
 
-// readAhead bounds the bytes of messages that have come and were not asked for yet, however large they are.
-const readAhead = 32 << 20
-
 func (s *Source) read(ctx context.Context, filter string, from uint64) (*reading, error) {
 	r := &reading{src: s, filter: filter, seq: max(from, 1) - 1}
 	return r, r.open(ctx)
@@ -44,7 +41,7 @@ func (r *reading) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", r.filter, err)
 	}
-	ahead := min(max(readAhead/r.src.limit, 4), 512)
+	ahead := min(max(r.src.bus.opts.ReadAhead/r.src.limit, 2), 512) // messages, however large they are
 	it, err := c.Messages(jetstream.PullMaxMessages(ahead))
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", r.filter, err)

@@ -97,6 +97,18 @@ func (w *Writer) Append(ctx context.Context, c Change) error {
 	return nil
 }
 
+// Flush publishes what is held of a partition. Who has appended all of it gives its buffer back so, since the others may take their time.
+func (w *Writer) Flush(ctx context.Context, partition int) error {
+	l := &w.lanes[partition]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := w.flush(ctx, l, partition); err != nil {
+		w.cancel(err)
+		return fmt.Errorf("epoch %s, partition %d: %w", w.epoch, partition, err)
+	}
+	return nil
+}
+
 func (w *Writer) add(ctx context.Context, l *lane, c *Change) error {
 	size := l.frame.size(c)
 	if len(l.body) > 0 && len(l.body)+size > min(w.src.bus.opts.BatchBytes, l.room) {

@@ -24,9 +24,12 @@ type Cursor struct {
 	done    func()
 }
 
-func openRuns(files []*os.File, memory int, done func()) (*Cursor, error) {
-	c := &Cursor{files: files, done: done}
-	buffer := min(max(memory/len(files), 4<<10), 256<<10)
+// runBuffers is what the buffers of a cursor's runs take together.
+const runBuffers = 2 << 20
+
+func openRuns(files []*os.File) (*Cursor, error) {
+	c := &Cursor{files: files}
+	buffer := min(runBuffers/len(files), 256<<10)
 	for _, f := range files {
 		r, err := newRunSource(f, buffer)
 		if err != nil {
@@ -124,12 +127,12 @@ func (h *byKey) Pop() any {
 
 // memorySource walks what never left memory.
 type memorySource struct {
-	sorter *Sorter
-	at     int // one past the present pair
+	arena *arena
+	at    int // one past the present pair
 }
 
 func (m *memorySource) next() bool {
-	if m.at >= len(m.sorter.pairs) {
+	if m.at >= len(m.arena.pairs) {
 		return false
 	}
 	m.at++
@@ -137,8 +140,8 @@ func (m *memorySource) next() bool {
 }
 
 func (m *memorySource) pairNow() (key, value []byte) {
-	p := m.sorter.pairs[m.at-1]
-	return m.sorter.key(p), m.sorter.value(p)
+	p := m.arena.pairs[m.at-1]
+	return m.arena.key(p), m.arena.value(p)
 }
 
 func (m *memorySource) err() error { return nil }

@@ -1,89 +1,65 @@
 package spill
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 )
 
-const (
-	// DefaultMemory is the memory in bytes that a Sorter holds before it spills, unless told otherwise.
-	DefaultMemory = 64 << 20
-	// maxRuns bounds the files that are open at once; more are merged into one first.
-	maxRuns = 128
-	// pairOverhead is what a pair costs in memory beyond its bytes.
-	pairOverhead = 24
-)
+// maxRuns bounds the files that are open at once; more are merged into one first.
+const maxRuns = 128
 
 // Sorter collects pairs and gives them back in key order, equal keys in the order of their arrival. The zero value of
-// Memory means DefaultMemory, that of Dir the system's directory for temporary files.
+// Memory means DefaultMemory for this one alone, that of Dir the system's directory for temporary files.
 type Sorter struct {
 	Dir    string
-	Memory int
+	Memory *Memory
 
-	arena []byte
-	pairs []pair
+	arena arena
 	runs  []*os.File
-}
-
-type pair struct {
-	start    int // of the key in the arena
-	key, val int // lengths
 }
 
 // Add copies one pair. An error is one of writing a run.
 func (s *Sorter) Add(key, value []byte) error {
-	if len(s.pairs) > 0 && s.used()+len(key)+len(value)+pairOverhead > s.memory() {
-		if err := s.spill(); err != nil {
-			return err
+	if s.arena.memory == nil {
+		if s.arena.memory = s.Memory; s.Memory == nil {
+			s.arena.memory = NewMemory(4 * DefaultMemory) // of which one Sorter may have a quarter
 		}
 	}
-	s.pairs = append(s.pairs, pair{len(s.arena), len(key), len(value)})
-	s.arena = append(append(s.arena, key...), value...)
+	if s.arena.add(key, value) {
+		return nil
+	}
+	if err := s.spill(); err != nil {
+		return err
+	}
+	s.arena.add(key, value)
 	return nil
 }
 
-func (s *Sorter) memory() int {
-	if s.Memory > 0 {
-		return s.Memory
-	}
-	return DefaultMemory
-}
-
-func (s *Sorter) used() int { return len(s.arena) + pairOverhead*len(s.pairs) }
-
-func (s *Sorter) key(p pair) []byte { return s.arena[p.start : p.start+p.key] }
-
-func (s *Sorter) value(p pair) []byte { return s.arena[p.start+p.key : p.start+p.key+p.val] }
-
-func (s *Sorter) sort() {
-	slices.SortStableFunc(s.pairs, func(a, b pair) int { return bytes.Compare(s.key(a), s.key(b)) })
-}
+func (s *Sorter) sort() { slices.SortFunc(s.arena.pairs, s.arena.compare) }
 
 // Sorted ends the collecting. The cursor owns the run files; the Sorter is empty afterwards and may be used again, but
 // not before the cursor is closed.
 func (s *Sorter) Sorted() (*Cursor, error) {
-	s.sort()
 	if len(s.runs) == 0 {
-		return &Cursor{sources: []source{&memorySource{sorter: s}}, done: s.reset}, nil
+		s.sort()
+		return &Cursor{sources: []source{&memorySource{arena: &s.arena}}, done: s.arena.empty}, nil
 	}
-	if len(s.pairs) > 0 {
+	if len(s.arena.pairs) > 0 {
 		if err := s.spill(); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
+	s.arena.free()
 	runs := s.runs
 	s.runs = nil
-	return openRuns(runs, s.memory(), s.reset)
+	return openRuns(runs)
 }
-
-func (s *Sorter) reset() { s.arena, s.pairs = s.arena[:0], s.pairs[:0] }
 
 // Close drops what was collected.
 func (s *Sorter) Close() error {
-	s.reset()
+	s.arena.free()
 	err := closeAll(s.runs)
 	s.runs = nil
 	return err
@@ -95,14 +71,14 @@ func (s *Sorter) spill() error {
 	if err != nil {
 		return err
 	}
-	for _, p := range s.pairs {
-		w.add(s.key(p), s.value(p))
+	for _, p := range s.arena.pairs {
+		w.add(s.arena.key(p), s.arena.value(p))
 	}
 	run, err := w.finish()
 	if err != nil {
 		return err
 	}
-	s.reset()
+	s.arena.empty()
 	s.runs = append(s.runs, run)
 	if len(s.runs) < maxRuns {
 		return nil
@@ -114,7 +90,7 @@ func (s *Sorter) spill() error {
 func (s *Sorter) mergeRuns() error {
 	runs := s.runs
 	s.runs = nil
-	c, err := openRuns(runs, s.memory(), func() {})
+	c, err := openRuns(runs)
 	if err != nil {
 		return err
 	}

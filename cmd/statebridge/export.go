@@ -151,7 +151,7 @@ func (f *exportFlags) writeTables(ctx context.Context, tables []*checkpoint.Tabl
 		if typed {
 			line = projected
 		}
-		if err := writeTable(ctx, t, groups, f.parallel, line, w, bar); err != nil {
+		if err := f.writeTable(ctx, t, groups, line, w, bar); err != nil {
 			return err // and no Close: what is cut short must not look whole
 		}
 	}
@@ -159,13 +159,13 @@ func (f *exportFlags) writeTables(ctx context.Context, tables []*checkpoint.Tabl
 }
 
 // writeTable writes the rows of a table, or of a range of its key groups, in their order. They are decoded and encoded on several cores.
-func writeTable(ctx context.Context, t *checkpoint.Table, groups *checkpoint.KeyGroups, parallel int, line liningOf, w render.Writer, bar *render.Progress) error {
+func (f *exportFlags) writeTable(ctx context.Context, t *checkpoint.Table, groups *checkpoint.KeyGroups, line liningOf, w render.Writer, bar *render.Progress) error {
 	all := checkpoint.AllKeyGroups(t.MaxParallelism())
 	if groups != nil {
 		all = *groups
 	}
 	return t.Convert(ctx, all, checkpoint.Converter{
-		Workers: parallel,
+		Workers: f.parallel, Memory: f.limits.rows,
 		Append: func() func(dst []byte, r *state.Row) ([]byte, error) {
 			line, encode := line(t), w.Encoder()
 			return func(dst []byte, r *state.Row) ([]byte, error) {

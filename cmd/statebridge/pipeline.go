@@ -33,6 +33,7 @@ type pipeline struct {
 	registry *registry.Registry
 	feeds    []*feed.Feed
 	workers  [][]worker // by consumer
+	limits   limits
 	hints    *state.Hints
 	sinks    []sinks.Sink
 }
@@ -62,7 +63,7 @@ const (
 const retryRefused = time.Minute
 
 func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed.Answer, log *slog.Logger) (_ *pipeline, err error) {
-	p := &pipeline{config: c, log: log, store: newStore(&c.Storage)}
+	p := &pipeline{config: c, log: log, store: newStore(&c.Storage), limits: runningLimits(c.Memory)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -71,7 +72,7 @@ func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed
 	if err := os.MkdirAll(tempDir(c), 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if p.bus, err = connect(ctx, c, log); err != nil {
+	if p.bus, err = p.connect(ctx); err != nil {
 		return nil, err
 	}
 	source, err := p.bus.Source(ctx, c.Source.Name)
@@ -88,9 +89,9 @@ func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed
 }
 
 // connect waits a while for a data directory that is in use: a command such as consumers has it for a moment only.
-func connect(ctx context.Context, c *config.Config, log *slog.Logger) (*stream.Bus, error) {
+func (p *pipeline) connect(ctx context.Context) (*stream.Bus, error) {
 	for deadline := time.Now().Add(inUseFor); ; {
-		bus, err := stream.Connect(ctx, busOptions(c), log)
+		bus, err := stream.Connect(ctx, p.busOptions(), p.log)
 		if !errors.Is(err, stream.ErrInUse) || time.Now().After(deadline) {
 			return bus, err
 		}
@@ -103,6 +104,16 @@ func connect(ctx context.Context, c *config.Config, log *slog.Logger) (*stream.B
 }
 
 func tempDir(c *config.Config) string { return filepath.Join(c.DataDir, "tmp") }
+
+func (p *pipeline) busOptions() stream.Options {
+	readers := 0
+	for _, s := range p.config.Sinks {
+		readers += len(s.Consumers)
+	}
+	o := busOptions(p.config)
+	o.Window, o.ReadAhead = p.limits.window, p.limits.ahead/max(readers, 1)
+	return o
+}
 
 func busOptions(c *config.Config) stream.Options {
 	n := c.NATS
@@ -126,8 +137,9 @@ func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, s
 	}
 	o := feed.Options{
 		Partitions: c.Source.Partitions, Keep: c.NATS.Keep, Holder: holder(),
-		Snapshot: checkpoint.Options{PathMap: maps, TempDir: tempDir(c), Hints: p.hints},
+		Snapshot: p.limits.options(),
 	}
+	o.Snapshot.PathMap, o.Snapshot.TempDir, o.Snapshot.Hints = maps, tempDir(c), p.hints
 	watch := newWatch(c, p.store, p.log)
 	for _, consumer := range c.Consumers {
 		fc := feedConsumer(consumer)

@@ -20,6 +20,7 @@ type runFlags struct {
 	configFlags
 	once     bool
 	patience time.Duration
+	memory   config.Size
 	accept   []string
 	keep     []string
 }
@@ -42,7 +43,7 @@ func (f *configFlags) register(cmd *cobra.Command) {
 
 func (f *configFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	overrides := storageOverrides(cmd.Flags())
-	for flag, path := range map[string]string{"data-dir": "data_dir", "log-level": "log.level", "log-format": "log.format"} {
+	for flag, path := range map[string]string{"data-dir": "data_dir", "log-level": "log.level", "log-format": "log.format", "memory": "memory"} {
 		if cmd.Flags().Changed(flag) {
 			overrides[path] = cmd.Flags().Lookup(flag).Value.String()
 		}
@@ -92,6 +93,7 @@ With --once it handles what is there, waits until all sinks have committed it, a
 		},
 	}
 	f.configFlags.register(cmd)
+	registerMemory(cmd.Flags(), &f.memory)
 	cmd.Flags().BoolVar(&f.once, "once", false, "handle what is there, wait for all sinks, and exit")
 	cmd.Flags().StringSliceVar(&f.accept, "accept", nil, "`CONSUMER[:CHECKPOINT]` whose deletes in the snapshots at hand are right, however many they are; may be repeated")
 	cmd.Flags().StringSliceVar(&f.keep, "keep", nil, "`CONSUMER[:CHECKPOINT]` whose rows stay if the snapshots at hand would delete too many; may be repeated")

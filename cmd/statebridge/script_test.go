@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"statebridge": main})
+	testscript.Main(m, map[string]func(){"statebridge": main, "write-large": writeLarge})
 }
 
 // TestScript runs testdata/script: the program as a person at a shell meets it. UPDATE_SCRIPTS=1 rewrites the outputs in the scripts.

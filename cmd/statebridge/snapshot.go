@@ -16,6 +16,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/config"
 	"github.com/statebridge/statebridge/state"
 )
 
@@ -26,17 +27,20 @@ type snapshotFlags struct {
 	decode  []string
 	schema  string
 	flags   *pflag.FlagSet
+	memory  config.Size
 
-	store storage.Store     // of the flags for storage, once read
-	hints *state.Hints      // of decode, once read
-	table *state.FlussTable // of schema, once read
-	names []checkpoint.RowNames
+	store  storage.Store     // of the flags for storage, once read
+	limits *limits           // of memory, once shared out
+	hints  *state.Hints      // of decode, once read
+	table  *state.FlussTable // of schema, once read
+	names  []checkpoint.RowNames
 }
 
 func (f *snapshotFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.pathMap, "path-map", nil, "`FROM=TO`: look below TO for files that the snapshot names below FROM; may be repeated")
 	flags.StringVar(&f.tempDir, "temp-dir", "", "`DIR` for sorting what does not fit memory (default: the system's)")
+	registerMemory(flags, &f.memory)
 	flags.StringArrayVar(&f.decode, "decode", nil, decodeUsage)
 	registerStorage(flags)
 	f.flags = flags
@@ -70,7 +74,16 @@ func (f *snapshotFlags) options() (checkpoint.Options, error) {
 			return checkpoint.Options{}, &usageError{err}
 		}
 	}
-	return checkpoint.Options{Store: f.store, PathMap: maps, TempDir: f.tempDir, Hints: f.hints, Names: f.names, Table: f.table}, nil
+	if f.limits == nil {
+		if f.memory < minMemory {
+			return checkpoint.Options{}, usagef("--memory %s: at least %s is needed", f.memory, minMemory)
+		}
+		l := readingLimits(f.memory)
+		f.limits = &l
+	}
+	o := f.limits.options()
+	o.Store, o.PathMap, o.TempDir, o.Hints, o.Names, o.Table = f.store, maps, f.tempDir, f.hints, f.names, f.table
+	return o, nil
 }
 
 func readFlussTable(file string) (*state.FlussTable, error) {

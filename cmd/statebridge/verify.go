@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/config"
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/verify"
@@ -186,8 +185,11 @@ func snapshotsOf(c *config.Config, args []string) (*verify.Snapshots, error) {
 	if err := os.MkdirAll(tempDir(c), 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
+	limits := runningLimits(c.Memory)
+	o := limits.options()
+	o.PathMap, o.TempDir, o.Hints = maps, tempDir(c), hints
 	return &verify.Snapshots{
-		Store: newStore(&c.Storage), Options: checkpoint.Options{PathMap: maps, TempDir: tempDir(c), Hints: hints},
+		Store: newStore(&c.Storage), Options: o,
 		TempDir: tempDir(c), Pins: filepath.Join(c.DataDir, "pins", c.Source.Name), Only: strings.Join(args, ""),
 	}, nil
 }
