@@ -206,7 +206,7 @@ func (t *sqlType) icebergKey(dst, json []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint64(dst, v), err
 }
 
-var errNoIceberg = errors.New("Fluss does not write keys of this type for Iceberg")
+var errNoIceberg = errors.New("its type has no key for Iceberg in Fluss")
 
 // checkIceberg says why a type can't be the key of a table with Iceberg's keys.
 func (t *sqlType) checkIceberg() error {
