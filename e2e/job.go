@@ -25,7 +25,7 @@ type JobOptions struct {
 
 // An Event is one line that the job printed.
 type Event struct {
-	Event        string `json:"event"` // started, barrier, snapshot, counts or end
+	Event        string `json:"event"` // started, barrier, snapshot, failed, counts or end
 	Kind         string `json:"kind"`
 	CheckpointID int64  `json:"checkpoint_id"`
 	Path         string `json:"path"`     // of the snapshot

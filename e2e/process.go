@@ -39,6 +39,9 @@ func NewBridge(t testing.TB, bin, dir, config string) *Bridge {
 	return b
 }
 
+// File is the config.
+func (b *Bridge) File() string { return b.config }
+
 // Log is the file that all processes of the bridge have written to.
 func (b *Bridge) Log() string { return b.log.Name() }
 

@@ -147,36 +147,56 @@ func postgresTable(ctx context.Context, db *pgx.Conn, name string) (table, error
 // redisTable reads the rows whose keys start with the consumer's name and a colon, be they hashes or JSON.
 func redisTable(ctx context.Context, db *redis.Client, name string) (table, error) {
 	var rows table
-	keys := db.Scan(ctx, 0, name+":*", 1000).Iterator()
-	for keys.Next(ctx) {
-		row, err := redisRow(ctx, db, keys.Val())
+	for cursor := uint64(0); ; {
+		keys, next, err := db.Scan(ctx, cursor, name+":*", 1000).Result()
+		if err != nil {
+			return nil, err
+		}
+		found, err := redisRows(ctx, db, keys)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, found...)
+		if cursor = next; cursor == 0 {
+			break
+		}
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows), nil // a scan may show a key twice
+}
+
+// redisRows reads many keys in one go; a command for the other kind of row gives an error.
+func redisRows(ctx context.Context, db *redis.Client, keys []string) (table, error) {
+	texts, hashes := make([]*redis.StringCmd, len(keys)), make([]*redis.MapStringStringCmd, len(keys))
+	_, err := db.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, key := range keys {
+			texts[i], hashes[i] = p.Get(ctx, key), p.HGetAll(ctx, key)
+		}
+		return nil
+	})
+	if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return nil, err
+	}
+	var rows table
+	for i := range keys {
+		row, err := redisRow(texts[i], hashes[i])
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, row)
 	}
-	slices.Sort(rows)
-	return slices.Compact(rows), keys.Err() // a scan may show a key twice
+	return rows, nil
 }
 
-func redisRow(ctx context.Context, db *redis.Client, key string) (string, error) {
-	kind, err := db.Type(ctx, key).Result()
-	if err != nil {
-		return "", err
+func redisRow(text *redis.StringCmd, hash *redis.MapStringStringCmd) (string, error) {
+	if text.Err() == nil {
+		return respell(text.Val())
 	}
-	if kind == "string" {
-		s, err := db.Get(ctx, key).Result()
-		if err != nil {
-			return "", err
-		}
-		return respell(s)
-	}
-	hash, err := db.HGetAll(ctx, key).Result()
-	if err != nil {
-		return "", err
+	if hash.Err() != nil {
+		return "", hash.Err()
 	}
 	row := map[string]any{}
-	for field, text := range hash {
+	for field, text := range hash.Val() {
 		if json.Unmarshal([]byte(text), new(float64)) == nil {
 			row[field] = json.Number(text)
 		} else {

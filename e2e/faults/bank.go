@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -154,6 +155,7 @@ func (b *Bank) Check() {
 func (b *Bank) Close() {
 	b.t.Helper()
 	b.equal(b.job.now.Stop())
+	b.verify()
 	b.auditor.end(b.job.digests())
 	b.epochs.end()
 	for _, bridge := range b.bridges {
@@ -181,6 +183,15 @@ func (b *Bank) equal(snapshot e2e.Event) {
 	}
 	b.differ("not equal to checkpoint %d after %v: %s", snapshot.CheckpointID, patience, fault)
 	b.t.FailNow()
+}
+
+// verify lets the command say the same as equal.
+func (b *Bank) verify() {
+	b.t.Helper()
+	out, err := exec.CommandContext(b.t.Context(), e2e.Build(b.t), "verify", "--config", b.bridges[bridgeA].config.File()).CombinedOutput()
+	if err != nil {
+		b.differ("statebridge verify: %v\n%.2000s", err, out)
+	}
 }
 
 // killBackend ends one of the processes that serve the bridges.

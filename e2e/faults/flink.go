@@ -92,17 +92,33 @@ func (f *flinkJob) restore(older bool) {
 	f.start(from)
 }
 
-// fail ends the TaskManager, once there is a checkpoint to go back to that we have not damaged.
+// fail ends the TaskManager.
 func (f *flinkJob) fail() {
 	f.t.Helper()
 	f.settle()
+	seen, at := len(f.now.Events()), 0
 	f.now.Send("fail")
+	f.now.Await(patience, func(e e2e.Event) bool { at++; return at > seen && e.Event == "failed" })
 }
 
-// settle waits for a checkpoint that is newer than all that were damaged.
+// settle waits until the job has gone on after its last failure, and has a checkpoint to go back to that we have not damaged: one may be told of late.
 func (f *flinkJob) settle() {
 	f.t.Helper()
-	f.now.Await(patience, func(e e2e.Event) bool { return e.Event == "snapshot" && !f.older(e.CheckpointID) })
+	good, failures := 0, 0
+	for _, e := range f.now.Events() {
+		if e.Event == "failed" {
+			failures++
+		}
+	}
+	f.now.Await(patience, func(e e2e.Event) bool {
+		switch {
+		case e.Event == "failed":
+			failures--
+		case e.Event == "snapshot" && failures == 0 && !f.older(e.CheckpointID):
+			good++
+		}
+		return good == 2
+	})
 }
 
 func (f *flinkJob) older(id int64) bool {

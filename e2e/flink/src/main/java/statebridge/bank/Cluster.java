@@ -111,6 +111,7 @@ final class Cluster implements AutoCloseable {
     /** The only TaskManager dies and another one takes its place: the job restarts from its last checkpoint. */
     void failTaskManager() throws Exception {
         cluster.terminateTaskManager(0).get();
+        Control.event("failed");
         cluster.startTaskManager();
     }
 
