@@ -167,6 +167,7 @@ func (b *Bank) Close() {
 	if all := left(b.postgres.Dir(), b.redis.Dir(), b.nats.Dir); len(all) > 0 {
 		b.differ("%d processes are left: %q", len(all), all)
 	}
+	b.finish()
 }
 
 // equal waits until all targets hold the rows of a snapshot.

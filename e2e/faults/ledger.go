@@ -15,6 +15,7 @@ type ledger struct {
 	mu          sync.Mutex
 	faults      int
 	differences int
+	finished    bool
 }
 
 // total is the ledger of the bank that was opened last.
@@ -41,7 +42,11 @@ func Summary() string {
 	}
 	total.mu.Lock()
 	defer total.mu.Unlock()
-	return fmt.Sprintf("%d faults, %d differences", total.faults, total.differences)
+	line := fmt.Sprintf("%d faults, %d differences", total.faults, total.differences)
+	if !total.finished {
+		line += ", broken off"
+	}
+	return line
 }
 
 func (l *ledger) fault(f Fault) {
@@ -65,6 +70,13 @@ func (l *ledger) differ(format string, args ...any) {
 	l.differences++
 	l.mu.Unlock()
 	l.t.Errorf("%6.1fs DIFFERENCE: "+format, append([]any{time.Since(l.began).Seconds()}, args...)...)
+}
+
+// finish says that all has been looked at.
+func (l *ledger) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.finished = true
 }
 
 func (l *ledger) count() int {
