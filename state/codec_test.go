@@ -67,6 +67,7 @@ func TestCodecs(t *testing.T) {
 		{float64Codec, "7fefffffffffffff", "1.7976931348623157e+308"}, {float64Codec, "0000000000000001", "5e-324"}, {float64Codec, "c202a05f20000000", "-10000000000.0"},
 		{charCodec, "0061", `"a"`}, {charCodec, "d83d", `"\ud83d"`}, {charCodec, "0000", `"\u0000"`}, {charCodec, "0022", `"\""`},
 		{stringCodec, "00", "null"}, {stringCodec, "01", `""`}, {stringCodec, "03 61 62", `"ab"`},
+		{stringValueCodec, "00", `""`}, {stringValueCodec, "03 61 e901 62", `"aéb"`}, {flinkValue{int64Codec}, "0000000000000007", "7"},
 		{stringCodec, "03 bdb003 80bc03", `"😀"`}, {stringCodec, "02 bdb003", `"\ud83d"`}, {stringCodec, "03 80bc03 bdb003", `"\ude00\ud83d"`},
 		{stringCodec, "09 22 5c 0a 09 0d 01 3c e901", `"\"\\\n\t\r\u0001<é"`},
 		{dateCodec, "0000000000000000", `"1970-01-01T00:00:00Z"`}, {dateCodec, "ffffffffffffffff", `"1969-12-31T23:59:59.999Z"`}, {dateCodec, "8000000000000000", "null"},
@@ -114,6 +115,8 @@ func TestCodecsRefuse(t *testing.T) {
 		text  string
 	}{
 		{int32Codec, "000000", fault.ErrTruncated, "4 bytes wanted, 3 left"},
+		{stringValueCodec, "05 61", fault.ErrTruncated, "5 bytes wanted, 1 left"},
+		{stringValueCodec, "ffffffffffff7f", fault.ErrCorrupt, "string of"},
 		{stringCodec, "05 61", fault.ErrTruncated, "4 bytes wanted, 1 left"},
 		{stringCodec, "ffffffffffff7f", fault.ErrCorrupt, "string of"},
 		{stringCodec, "02 ffffff7f", fault.ErrCorrupt, "malformed character"},

@@ -125,16 +125,28 @@ func (c *comparer) codecs(path Path, a, b Codec) {
 	}
 }
 
+// A state's TTL can be turned on and off since Flink 2: its snapshots of serializers know of each other. In Flink 1 they are two serializers like any others.
+const ttlEnabled, ttlDisabled = "TTL enabled", "TTL disabled"
+
+// RefuseTTL makes the differences what they are to a job of Flink 1.
+func RefuseTTL(differences []Difference) {
+	for i := range differences {
+		if d := &differences[i]; d.What == ttlEnabled || d.What == ttlDisabled {
+			d.Effect, d.Why = Incompatible, "Flink 2 would migrate it"
+		}
+	}
+}
+
 // otherSerializer: of two families of serializers neither reads the other's bytes.
 func (c *comparer) otherSerializer(path Path, a, b Codec) {
 	_, before := a.(*ttlCodec)
 	_, after := b.(*ttlCodec)
 	switch {
 	case after && !before:
-		c.add(Difference{What: "TTL enabled", Path: path, Effect: NeedsMigration, Why: "Flink before version 2 refuses it"})
+		c.add(Difference{What: ttlEnabled, Path: path, Effect: NeedsMigration, Why: "Flink before version 2 refuses it"})
 		c.codecs(path, a, b.(*ttlCodec).inner)
 	case before && !after:
-		c.add(Difference{What: "TTL disabled", Path: path, Effect: NeedsMigration, Why: "Flink before version 2 refuses it"})
+		c.add(Difference{What: ttlDisabled, Path: path, Effect: NeedsMigration, Why: "Flink before version 2 refuses it"})
 		c.codecs(path, a.(*ttlCodec).inner, b)
 	default:
 		c.changed(path, a, b, "serializer changed")

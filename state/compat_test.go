@@ -104,3 +104,17 @@ func TestCompareKeys(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestTTLOfFlink1: what Flink 2 migrates is refused by Flink 1.
+func TestTTLOfFlink1(t *testing.T) {
+	schemas := [2]*Schema{{Kind: KindValue, Value: int32Codec}, {Kind: KindValue, Value: &ttlCodec{int32Codec}}}
+	for i := range schemas {
+		d := Compare(schemas[i], schemas[1-i])
+		if Worst(d) != NeedsMigration {
+			t.Errorf("%v", d)
+		}
+		if RefuseTTL(d); len(d) != 1 || Worst(d) != Incompatible {
+			t.Errorf("Flink 1: %v", d)
+		}
+	}
+}

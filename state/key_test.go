@@ -137,3 +137,22 @@ func TestEncodeKeyRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestEncodeKeyMembers: a POJO's members must all be named, each once, and no other; the error says which there are.
+func TestEncodeKeyMembers(t *testing.T) {
+	s := &Schema{Name: "s", Kind: KindValue, Key: point, Namespace: voidNamespaceCodec}
+	for key, want := range map[string]string{
+		`{"label":"a","x":1}`:                   "",
+		`{"$class":"Point","label":null,"x":1}`: "",
+		`{"$class":"Point3","z":2}`:             "",
+		`{"label":"a"}`:                         `member "x" is missing: an object of the members x, label is expected`,
+		`{"label":"a","x":1,"y":2}`:             `there is no member "y": an object of the members x, label is expected`,
+		`{"label":"a","x":1,"x":1}`:             `member "x" is there twice`,
+		`{"$class":"Point3"}`:                   `member "z" is missing`,
+		`[1,"a"]`:                               "an object is expected",
+	} {
+		if _, _, _, err := s.EncodeKey([]byte(key), nil, nil); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", key, err, want)
+		}
+	}
+}

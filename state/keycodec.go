@@ -3,7 +3,9 @@ package state
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/state/javaio"
@@ -163,6 +165,35 @@ func memberNamed(json []byte, name string) ([]byte, error) {
 		}
 	}
 	return nil, m.Err()
+}
+
+// onlyMembers checks that an object has each of the named members once, "$class" or not, and no other.
+func onlyMembers(json []byte, names []string) error {
+	seen := map[string]bool{}
+	m := jsonscan.MembersOf(json)
+	for m.Next() {
+		name, err := unquote(m.Name)
+		switch {
+		case err != nil:
+			return err
+		case string(name) == memberClass:
+		case !slices.Contains(names, string(name)):
+			return fmt.Errorf("there is no member %q: %s", name, expectedMembers(names))
+		case seen[string(name)]:
+			return fmt.Errorf("member %q is there twice", name)
+		}
+		seen[string(name)] = true
+	}
+	for _, name := range names {
+		if m.Err() == nil && !seen[name] {
+			return fmt.Errorf("member %q is missing: %s; what is null is written so", name, expectedMembers(names))
+		}
+	}
+	return m.Err()
+}
+
+func expectedMembers(names []string) string {
+	return "an object of the members " + strings.Join(names, ", ") + " is expected"
 }
 
 // unquote reads a JSON string as WTF-8.

@@ -29,6 +29,9 @@ func appendPart(dst []byte, name string, c Codec, json []byte) ([]byte, error) {
 func elementsOf(json []byte, n int) ([][]byte, error) {
 	m := jsonscan.MembersOf(json)
 	if len(json) == 0 || json[0] != '[' {
+		if n >= 0 {
+			return nil, expect(fmt.Sprintf("an array of %d", n), false)
+		}
 		return nil, expect("an array", false)
 	}
 	var all [][]byte
@@ -152,9 +155,15 @@ func (c *objectCodec) AppendKey(dst, json []byte) ([]byte, error) {
 			return c.appendSubclassKey(dst, string(name), json)
 		}
 	}
+	names := make([]string, len(c.fields))
+	for i, f := range c.typ.Fields {
+		names[i] = f.Name
+	}
+	if err := onlyMembers(json, names); err != nil {
+		return dst, err
+	}
 	dst = append(dst, pojoExact)
-	for i := range c.fields {
-		name := c.typ.Fields[i].Name
+	for i, name := range names {
 		v, err := memberNamed(json, name)
 		if err != nil {
 			return dst, err

@@ -226,13 +226,16 @@ func (k *kryoReader) value(dst []byte) ([]byte, *kryoType) {
 
 // object reads a value whose class is known.
 func (k *kryoReader) object(dst []byte, t *kryoType, mayBeNull bool) []byte {
-	if t.unmarked && !mayBeNull {
+	switch {
+	case t.constants != nil && k.codec.version.little: // which tells a null itself
+		return k.data(dst, t)
+	case (t.unmarked || t.read == nil) && !mayBeNull: // what is not known may have no mark
 		return k.data(dst, t)
 	}
 	switch mark := k.varint(); {
 	case k.Err() != nil || mark == 0:
 		return appendNull(dst)
-	case t.unmarked:
+	case t.unmarked || t.read == nil:
 		return k.data(dst, t)
 	case mark == 1:
 		return k.begin(dst, t)

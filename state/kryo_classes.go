@@ -2,16 +2,17 @@ package state
 
 // A kryoType is how Kryo writes one class.
 type kryoType struct {
-	name     string
-	kind     TypeKind
-	read     func(k *kryoReader, dst []byte, t *kryoType) []byte // nil: not read here
-	why      string                                              // then
-	unmarked bool                                                // no reference mark where null is not possible
-	text     bool                                                // a java.lang.String: a map of such keys is an object
-	elem     *kryoType                                           // of an array of a final class
-	generic  bool                                                // its head depends on the type parameters of a field
-	hint     *hint                                               // of a class that Kryo does not describe
-	fields   []kryoField                                         // of a bean
+	name      string
+	kind      TypeKind
+	read      func(k *kryoReader, dst []byte, t *kryoType) []byte // nil: not read here
+	why       string                                              // then
+	unmarked  bool                                                // no reference mark where null is not possible
+	text      bool                                                // a java.lang.String: a map of such keys is an object
+	elem      *kryoType                                           // of an array of a final class
+	generic   bool                                                // its head depends on the type parameters of a field
+	hint      *hint                                               // of a class that Kryo does not describe
+	fields    []kryoField                                         // of a bean
+	constants []string                                            // of an enum
 }
 
 func unknownKryo(class, why string) *kryoType { return &kryoType{name: class, why: why} }
@@ -123,13 +124,11 @@ var kryoLists = []string{
 	"java.util.concurrent.LinkedBlockingQueue", "java.util.concurrent.LinkedBlockingDeque",
 	"java.util.Collections$UnmodifiableList", "java.util.Collections$UnmodifiableRandomAccessList", "java.util.Collections$UnmodifiableCollection",
 	"java.util.Collections$SynchronizedList", "java.util.Collections$SynchronizedRandomAccessList",
-	"java.util.ImmutableCollections$ListN", "java.util.ImmutableCollections$List12", "java.util.ImmutableCollections$SubList",
 }
 
 var kryoSets = []string{
 	"java.util.HashSet", "java.util.LinkedHashSet", "java.util.concurrent.CopyOnWriteArraySet",
 	"java.util.Collections$UnmodifiableSet", "java.util.Collections$SynchronizedSet",
-	"java.util.ImmutableCollections$SetN", "java.util.ImmutableCollections$Set12",
 }
 
 var kryoMaps = []string{
@@ -147,6 +146,8 @@ func (v *kryoVersion) collections() {
 	}
 	add(List, readKryoList, kryoLists...)
 	add(Set, readKryoSet, kryoSets...)
+	add(List, readKryoListOf, "java.util.ImmutableCollections$ListN", "java.util.ImmutableCollections$List12", "java.util.ImmutableCollections$SubList")
+	add(Set, readKryoSetOf, "java.util.ImmutableCollections$SetN", "java.util.ImmutableCollections$Set12")
 	add(Map, readKryoMap, kryoMaps...)
 	add(Set, readKryoSorted, "java.util.TreeSet")
 	add(Map, readKryoSortedMap, "java.util.TreeMap")
@@ -200,6 +201,7 @@ func newKryoVersion(little bool) kryoVersion {
 	v.collections()
 	v.arrays()
 	v.generics()
+	v.jdk()
 	for _, name := range flinkKryo {
 		v.ids = append(v.ids, v.byName(name))
 	}

@@ -48,11 +48,22 @@ func readKryoQueue(k *kryoReader, dst []byte, _ *kryoType) []byte {
 	return k.array(dst, k.collection(true))
 }
 
-func readKryoSet(k *kryoReader, dst []byte, _ *kryoType) []byte    { return k.set(dst, false) }
-func readKryoSorted(k *kryoReader, dst []byte, _ *kryoType) []byte { return k.set(dst, true) }
+func readKryoSet(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	return k.set(dst, k.collection(false))
+}
+func readKryoSorted(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	return k.set(dst, k.collection(true))
+}
 
-func (k *kryoReader) set(dst []byte, comparator bool) []byte {
-	e := k.collection(comparator)
+// readKryoListOf and readKryoSetOf read what List.of and Set.of gave, which have no nulls.
+func readKryoListOf(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	return k.array(dst, k.withoutNulls())
+}
+func readKryoSetOf(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	return k.set(dst, k.withoutNulls())
+}
+
+func (k *kryoReader) set(dst []byte, e kryoElements) []byte {
 	b := newBag(dst)
 	for range e.n {
 		dst = k.element(dst, &e)
@@ -68,7 +79,7 @@ func (k *kryoReader) set(dst []byte, comparator bool) []byte {
 func (k *kryoReader) collection(comparator bool) kryoElements {
 	elem := k.generics()[0]
 	if k.codec.version.little {
-		return k.flaggedCollection(comparator, elem)
+		return k.flaggedCollection(comparator, elem, true)
 	}
 	if comparator {
 		k.comparator()
@@ -76,9 +87,21 @@ func (k *kryoReader) collection(comparator bool) kryoElements {
 	return kryoElements{n: k.count(k.varint()), same: elem, nulls: true}
 }
 
+// withoutNulls is collection for one that can have no nulls: Kryo 5 does not say that it has none.
+func (k *kryoReader) withoutNulls() kryoElements {
+	if !k.codec.version.little {
+		return k.collection(false)
+	}
+	elem := k.generics()[0]
+	if elem == nil {
+		return k.flaggedCollection(false, nil, false)
+	}
+	return kryoElements{n: k.count(max(k.varint()-1, 0)), same: elem}
+}
+
 // flaggedCollection reads the head of a collection in Kryo 5: the flag says that all elements are of one class, which follows; or, where
 // the field says that they are all of class elem, that there are nulls among them.
-func (k *kryoReader) flaggedCollection(comparator bool, elem *kryoType) kryoElements {
+func (k *kryoReader) flaggedCollection(comparator bool, elem *kryoType, nulls bool) kryoElements {
 	flags := k.Rest()
 	n := k.flaggedVarint() - 1
 	if comparator && n >= 0 {
@@ -98,7 +121,7 @@ func (k *kryoReader) flaggedCollection(comparator bool, elem *kryoType) kryoElem
 	if e.same == nil {
 		return k.allNull(n)
 	}
-	e.nulls = k.Bool()
+	e.nulls = nulls && k.Bool()
 	e.n = k.count(n)
 	return e
 }

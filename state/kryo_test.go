@@ -68,6 +68,9 @@ func TestKryoValues(t *testing.T) {
 		{"[Ljava.lang.String;", "57 01 04 018278 00 03", "", `["x",null,"x"]`}, {"[Ljava.lang.Integer;", "57 01 03 0102 00", "", "[1,null]"},
 		{"[Ljava.lang.Object;", "57 01 03 0202 00", "", "[1,null]"},
 		{object, named("java.util.Collections$SingletonList") + "01 0202", "", "[1]"}, {object, named("java.util.Collections$EmptyMap") + "01", "", "{}"},
+		{object, named("java.util.ImmutableCollections$ListN") + "01 03 0202 0204 0206", named("java.util.ImmutableCollections$ListN") + "01 84 02 02 04 06", "[1,2,3]"}, // which has no nulls
+		{object, named("java.util.ImmutableCollections$SetN") + "01 02 0204 0202", named("java.util.ImmutableCollections$SetN") + "01 83 02 04 02", "[1,2]"},
+		{object, named("java.util.concurrent.TimeUnit") + "01 04", named("java.util.concurrent.TimeUnit") + "04", `"SECONDS"`}, // an enum has no mark in Kryo 5
 		{object, "4b 01 01 02 0202", "4b 01 82 02 00 02", "[1]"},    // Arrays.asList: the class of its array first
 		{object, "4d 01 00 01 0202", "4d 01 82 00 02 00 02", "[1]"}, // PriorityQueue
 	} {
@@ -97,6 +100,8 @@ func TestKryoRefuses(t *testing.T) {
 		{"java.lang.Object", "ff7f", fault.ErrUnsupported, "Kryo class id 16381 is not in the snapshot"},
 		{"java.lang.Object", "01 05 81", fault.ErrCorrupt, "class name 5 after 0 names"},
 		{"java.lang.Object", named("com.example.Bean") + "01 00", fault.ErrUnsupported, "Kryo class com.example.Bean: its fields are not in the snapshot"},
+		{"java.lang.Object", named("com.example.Enum") + "04", fault.ErrUnsupported, "its fields are not in the snapshot"}, // no reference to object 2
+		{"java.lang.Object", named("java.time.Month") + "01 0d", fault.ErrCorrupt, "constant 12 of java.time.Month"},
 		{"com.example.Bean", "57 01 00", fault.ErrUnsupported, "its fields are not in the snapshot"},
 	} {
 		_, err := decode(t, kryoOf(&kryo24, c.class), unhex(t, c.hex))
@@ -145,5 +150,20 @@ func TestKryoSkip(t *testing.T) {
 	kryoOf(&kryo24, "java.util.ArrayList").Skip(r)
 	if r.Err() != nil || r.Len() != 1 {
 		t.Fatal(r.Err(), r.Len())
+	}
+}
+
+// TestDurations prints as Duration.toString does.
+func TestDurations(t *testing.T) {
+	for want, d := range map[string]struct {
+		seconds int64
+		nanos   int
+	}{
+		`"PT0S"`: {}, `"PT1M30.000000005S"`: {90, 5}, `"PT-0.5S"`: {-1, 500000000}, `"PT-1H-0.5S"`: {-3601, 500000000}, `"PT-1.5S"`: {-2, 500000000},
+		`"PT25H"`: {90000, 0}, `"PT-1M"`: {-60, 0}, `"PT0.000000001S"`: {0, 1},
+	} {
+		if got := string(appendDuration(nil, d.seconds, d.nanos)); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
 	}
 }

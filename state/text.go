@@ -76,6 +76,11 @@ func appendFlinkString(dst []byte, r *javaio.Reader) []byte {
 	if n < 0 {
 		return appendNull(dst)
 	}
+	return appendCounted(dst, r, n)
+}
+
+// appendCounted appends n code units as a JSON string; at least so many bytes are left.
+func appendCounted(dst []byte, r *javaio.Reader, n int) []byte {
 	dst = append(dst, '"')
 	b := r.Rest()
 	i := plainPrefix(b[:n])

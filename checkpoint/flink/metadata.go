@@ -29,8 +29,11 @@ type MasterState struct {
 	Payload []byte
 }
 
+// Flink2 says whether the job ran on Flink 2.
+func (m *Metadata) Flink2() bool { return m.Version >= 5 }
+
 // Kryo5 says whether the job's serializers wrote with Kryo 5 (Flink 2) rather than Kryo 2 (Flink 1).
-func (m *Metadata) Kryo5() bool { return m.Version >= 5 }
+func (m *Metadata) Kryo5() bool { return m.Flink2() }
 
 // ReadMetadata parses a whole _metadata file; file is its name for messages. The result aliases b.
 // A file that is cut short gives an error that wraps fault.ErrTruncated, a version or handle that is not known one that

@@ -102,13 +102,13 @@ func compare(ctx context.Context, base, next *checkpoint.Snapshot) (*compatRepor
 		if missing := new(checkpoint.NotFoundError); err != nil && !errors.As(err, &missing) {
 			return nil, err
 		}
-		if err := r.operator(ctx, a, b); err != nil {
+		if err := r.operator(ctx, a, b, next.Metadata.Flink2()); err != nil {
 			return nil, err
 		}
 	}
 	for _, b := range next.Operators() {
 		if !seen[b.ID] {
-			if err := r.operator(ctx, nil, b); err != nil {
+			if err := r.operator(ctx, nil, b, next.Metadata.Flink2()); err != nil {
 				return nil, err
 			}
 		}
@@ -123,7 +123,7 @@ func compare(ctx context.Context, base, next *checkpoint.Snapshot) (*compatRepor
 }
 
 // operator compares one operator, which one of the two snapshots may lack.
-func (r *compatReport) operator(ctx context.Context, a, b *checkpoint.Operator) error {
+func (r *compatReport) operator(ctx context.Context, a, b *checkpoint.Operator, nextMigratesTTL bool) error {
 	before, errA := tablesOf(ctx, a)
 	after, errB := tablesOf(ctx, b)
 	shown := b
@@ -152,6 +152,12 @@ func (r *compatReport) operator(ctx context.Context, a, b *checkpoint.Operator) 
 	}
 	if a != nil && b != nil {
 		o.states(before, after)
+		if !nextMigratesTTL {
+			for i := range o.States {
+				state.RefuseTTL(o.States[i].Differences)
+				o.States[i].Verdict = state.Worst(o.States[i].Differences)
+			}
+		}
 	}
 	r.Operators = append(r.Operators, o)
 	return nil

@@ -16,4 +16,8 @@ final class Line {
     static SavepointRestoreSettings restore(String uri, boolean claim) {
         return SavepointRestoreSettings.forPath(uri, false, claim ? RestoreMode.CLAIM : RestoreMode.NO_CLAIM);
     }
+
+    /** Adds what only this line has. */
+    static void more(Values v) {
+    }
 }

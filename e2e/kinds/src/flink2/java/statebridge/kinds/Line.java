@@ -1,5 +1,8 @@
 package statebridge.kinds;
 
+import java.util.List;
+import java.util.Set;
+import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.core.execution.RecoveryClaimMode;
 import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.apache.flink.streaming.api.datastream.DataStream;
@@ -15,5 +18,11 @@ final class Line {
 
     static SavepointRestoreSettings restore(String uri, boolean claim) {
         return SavepointRestoreSettings.forPath(uri, false, claim ? RecoveryClaimMode.CLAIM : RecoveryClaimMode.NO_CLAIM);
+    }
+
+    /** Adds what only this line has. */
+    static void more(Values v) {
+        v.value("set", Types.SET(Types.STRING), Set.of("one"), "[\"one\"]", Set.of(), "[]");
+        v.value("set_of_lists", Types.SET(Types.LIST(Types.LONG)), Set.of(List.of(1L, 2L)), "[[1,2]]");
     }
 }

@@ -64,6 +64,10 @@ final class Keyed<K> extends KeyedProcessFunction<K, Long, Void> {
         descriptors.put(d.getName(), d);
     }
 
+    Iterable<StateDescriptor<?, ?>> descriptors() {
+        return descriptors.values();
+    }
+
     private void act(K key, Act a) {
         keys.add(key);
         acts.add(a);
@@ -80,7 +84,7 @@ final class Keyed<K> extends KeyedProcessFunction<K, Long, Void> {
     <T> void add(String state, K key, String keyJson, T value, String json) {
         act(key, f -> ((ListState<T>) f.states.get(state)).add(value));
         String id = id(state, keyJson, null), old = rows.get(id);
-        String list = old == null ? "[" : old.substring(old.indexOf("\"value\":") + 8, old.length() - 2) + ",";
+        String list = old == null ? "[" : old.substring(old.indexOf("\"value\":") + 8, old.length() - 3) + ",";
         rows.put(id, row(state, "list", keyJson, null, list + json + "]"));
     }
 
@@ -125,6 +129,11 @@ final class Keyed<K> extends KeyedProcessFunction<K, Long, Void> {
     void clear(String state, K key, String keyJson) {
         act(key, f -> f.states.get(state).clear());
         rows.remove(id(state, keyJson, null));
+    }
+
+    /** How many operations there are. */
+    int size() {
+        return acts.size();
     }
 
     /** Does something that leaves no row that is known here. */

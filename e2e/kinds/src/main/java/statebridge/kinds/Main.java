@@ -13,6 +13,15 @@ public final class Main {
                 case "finished" -> Finished.run(r, false, false);
                 case "finished-unaligned" -> Finished.run(r, false, true);
                 case "finished-half" -> Finished.run(r, true, false);
+                case "values" -> Values.run(r);
+                case "avro" -> AvroValues.run(r);
+                case "kryo" -> KryoValues.run(r);
+                case "rescale" -> Moves.rescale(r, false, 2, 3, 2);
+                case "rescale-claim" -> Moves.rescale(r, true, 2, 3, 2);
+                case "restore-claim" -> Moves.rescale(r, true, 2, 2);
+                case "emptied" -> Moves.emptied(r);
+                case "entropy" -> Moves.entropy(r);
+                case "ttl" -> Moves.ttl(r);
                 default -> throw new IllegalArgumentException(what);
             }
             r.write(what);

@@ -45,7 +45,9 @@ final class Run implements AutoCloseable {
     <K> void keyed(StreamExecutionEnvironment env, Keyed<K> f, TypeInformation<K> keyType) {
         operators.add(f);
         String uid = f.uid;
-        SingleOutputStreamOperator<Long> source = env.addSource(new FeedSource(uid), "source of " + uid, Types.LONG).uid("source-" + uid);
+        SingleOutputStreamOperator<Long> source = env.addSource(new FeedSource(uid), "source of " + uid, Types.LONG)
+                .setParallelism(1) // so that operations stay in their order
+                .uid("source-" + uid);
         Line.discard(source.keyBy((KeySelector<Long, K>) i -> Keyed.key(uid, i), keyType).process(f, Types.VOID).uid(uid).name(uid));
     }
 

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Makes the fixtures that come of these jobs: scenarios in ../corpus/testdata, and archives in ../../checkpoint/fixture.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+run=/var/tmp/statebridge-kinds # stands in the snapshots' metadata
+[ ! -e "$run" ] || { echo "$run is in the way" >&2; exit 1; }
+trap 'rm -rf "$run"' EXIT
+
+(cd "$here" && mvn -q -B -P flink1 package && mvn -q -B -P flink2 package)
+
+# pack ARCHIVE FOLDER...: what is below $run
+pack() {
+	archive=$1
+	shift
+	(cd "$run" && find "$@" -name tmp -prune -exec rm -rf {} +)
+	tar --create --directory "$run" --sort=name --format ustar --owner 0 --group 0 --numeric-owner --mode u+rw,go+r,go-w \
+		--mtime '2026-01-01 00:00Z' "$@" | gzip -n -9 >"$archive"
+}
+
+# corpus LINE SCENARIO BACKEND NAME
+corpus() {
+	"$here/run.sh" "$1" "$2" "$3" "$run/$4"
+	pack "$here/../corpus/testdata/$1-$4.tar.gz" "$4"
+	rm -rf "${run:?}/$4"
+}
+
+for line in flink1 flink2; do
+	corpus $line values rocksdb values_rocksdb
+	corpus $line values hashmap values_heap
+	corpus $line avro rocksdb avro_rocksdb
+	corpus $line kryo rocksdb kryo_rocksdb
+	corpus $line kryo hashmap kryo_heap
+	corpus $line rescale-claim rocksdb rescaled_claim_rocksdb
+	corpus $line emptied rocksdb emptied_rocksdb
+	corpus $line emptied hashmap emptied_heap
+	corpus $line ttl rocksdb ttl_rocksdb
+done
+corpus flink2 rescale rocksdb rescaled_rocksdb
+corpus flink2 rescale forst rescaled_forst
+corpus flink2 restore-claim forst restored_forst
+
+for version in 1.20:flink1 2.3:flink2; do
+	for variant in aligned:finished unaligned:finished-unaligned half:finished-half; do
+		"$here/run.sh" "${version#*:}" "${variant#*:}" rocksdb "$run/${version%:*}-${variant%:*}"
+	done
+	"$here/run.sh" "${version#*:}" entropy rocksdb "$run/${version%:*}"
+done
+pack "$here/../../checkpoint/fixture/finished.tar.gz" 1.20-aligned 1.20-half 1.20-unaligned 2.3-aligned 2.3-half 2.3-unaligned
+pack "$here/../../checkpoint/fixture/entropy.tar.gz" 1.20 2.3

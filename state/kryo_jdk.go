@@ -1,0 +1,118 @@
+package state
+
+import (
+	"strconv"
+	"time"
+)
+
+// Classes of the JDK whose data is known: the enums that are met in states, and small values that Kryo 5 has serializers for. Kryo 2.24 writes most of these by
+// their private fields, which differ from one JDK to the next: those are left alone.
+
+// kryoEnums have their constants in order: Kryo writes the ordinal plus one.
+var kryoEnums = map[string][]string{
+	"java.time.DayOfWeek": {"MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"},
+	"java.time.Month":     {"JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"},
+	"java.time.temporal.ChronoUnit": {"NANOS", "MICROS", "MILLIS", "SECONDS", "MINUTES", "HOURS", "HALF_DAYS", "DAYS", "WEEKS", "MONTHS", "YEARS", "DECADES",
+		"CENTURIES", "MILLENNIA", "ERAS", "FOREVER"},
+	"java.util.concurrent.TimeUnit": {"NANOSECONDS", "MICROSECONDS", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"},
+	"java.math.RoundingMode":        {"UP", "DOWN", "CEILING", "FLOOR", "HALF_UP", "HALF_DOWN", "HALF_EVEN", "UNNECESSARY"},
+}
+
+func (v *kryoVersion) jdk() {
+	for name, constants := range kryoEnums {
+		v.classes[name] = &kryoType{name: name, kind: Enum, read: readKryoEnum, constants: constants}
+	}
+	add := func(name string, kind TypeKind, read kryoRead) {
+		v.classes[name] = &kryoType{name: name, kind: kind, read: read}
+	}
+	for _, name := range []string{"java.util.Currency", "java.util.TimeZone", "sun.util.calendar.ZoneInfo"} {
+		add(name, String, readKryoText)
+	}
+	add("java.util.concurrent.atomic.AtomicInteger", Int32, readKryoInt)
+	add("java.util.concurrent.atomic.AtomicLong", Int64, readKryoLong)
+	if !v.little {
+		return
+	}
+	add("java.time.Duration", String, readKryoDuration)
+	add("java.time.Period", String, readKryoPeriod)
+	add("java.time.Year", Int32, func(k *kryoReader, dst []byte, _ *kryoType) []byte {
+		return strconv.AppendInt(dst, int64(int32(k.varint())), 10)
+	})
+	add("java.net.URL", String, readKryoText)
+	add("java.time.ZoneRegion", String, readKryoText)
+}
+
+func readKryoEnum(k *kryoReader, dst []byte, t *kryoType) []byte {
+	n := k.varint()
+	switch {
+	case k.Err() != nil || n == 0:
+		return appendNull(dst)
+	case n > len(t.constants):
+		k.Fail("constant %d of %s, which has %d", n-1, t.name, len(t.constants))
+		return appendNull(dst)
+	}
+	return appendQuoted(dst, []byte(t.constants[n-1]))
+}
+
+// readKryoDuration prints what Duration.toString does, with whole hours in front.
+func readKryoDuration(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	seconds, nanos := int64(k.uint64()), k.varint()
+	if k.Err() == nil && (nanos < 0 || nanos >= int(time.Second)) {
+		k.Fail("%d nanoseconds", nanos)
+	}
+	return appendDuration(dst, seconds, nanos)
+}
+
+// appendDuration appends "PT1H2M3.5S"; the seconds of a negative duration are rounded down, and its nanoseconds count up from there.
+func appendDuration(dst []byte, seconds int64, nanos int) []byte {
+	if seconds == 0 && nanos == 0 {
+		return append(dst, `"PT0S"`...)
+	}
+	whole := seconds
+	if whole < 0 && nanos > 0 {
+		whole++
+	}
+	dst = append(dst, `"PT`...)
+	for _, part := range []struct {
+		n    int64
+		unit byte
+	}{{whole / 3600, 'H'}, {whole % 3600 / 60, 'M'}} {
+		if part.n != 0 {
+			dst = append(strconv.AppendInt(dst, part.n, 10), part.unit)
+		}
+	}
+	rest := whole % 60
+	if rest == 0 && nanos == 0 {
+		return append(dst, '"')
+	}
+	if seconds < 0 && nanos > 0 {
+		if nanos = int(time.Second) - nanos; rest == 0 {
+			dst = append(dst, '-')
+		}
+	}
+	dst = strconv.AppendInt(dst, rest, 10)
+	if nanos > 0 {
+		dst = append(dst, '.')
+		digits := strconv.Itoa(int(time.Second) + nanos)[1:]
+		for digits[len(digits)-1] == '0' {
+			digits = digits[:len(digits)-1]
+		}
+		dst = append(dst, digits...)
+	}
+	return append(dst, 'S', '"')
+}
+
+// readKryoPeriod prints what Period.toString does.
+func readKryoPeriod(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	dst = append(dst, '"', 'P')
+	some := false
+	for _, unit := range []byte("YMD") {
+		if n := int32(k.varint()); n != 0 {
+			dst, some = append(strconv.AppendInt(dst, int64(n), 10), unit), true
+		}
+	}
+	if !some {
+		dst = append(dst, '0', 'D')
+	}
+	return append(dst, '"')
+}
