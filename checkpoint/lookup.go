@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,11 @@ func (l *lookup) part(ctx context.Context, p *part) error {
 	if p.schema.Kind == state.KindTimer {
 		return l.scan(ctx, p, groups, nil, nil)
 	}
+	if db, ok := p.source.(*database); ok && groups.Len() > 1 {
+		if keys := l.wholes(p, groups); keys != nil {
+			return l.together(ctx, p, db, keys)
+		}
+	}
 	for g := groups.First; g <= groups.Last && !l.stopped; g++ {
 		if err := l.group(ctx, p, g, key); err != nil {
 			return err
@@ -97,6 +103,40 @@ func (l *lookup) group(ctx context.Context, p *part, g int, key []byte) error {
 	lower := p.schema.AppendKeyPrefix(nil, g, key)
 	return l.scan(ctx, p, KeyGroups{g, g}, lower, successor(lower))
 }
+
+// wholes gives the composite keys of several key groups when they are known to the end.
+func (l *lookup) wholes(p *part, groups KeyGroups) (keys [][]byte) {
+	for g := groups.First; g <= groups.Last; g++ {
+		key, ok := l.whole(p, g)
+		if !ok {
+			return nil
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// together looks ascending composite keys up at once.
+func (l *lookup) together(ctx context.Context, p *part, db *database, keys [][]byte) error {
+	defer func(want Key) { l.want = want }(l.want)
+	l.want = Key{} // the bytes decide
+	err := db.db.GetAll(ctx, p.schema.Name, keys, func(i int, value []byte) error {
+		if p.blank(value) {
+			return nil
+		}
+		if err := l.emit(p.schema, keys[i], value); err != nil || l.stopped {
+			return cmp.Or(err, errStopped)
+		}
+		return nil
+	})
+	if errors.Is(err, errStopped) {
+		return nil
+	}
+	return err
+}
+
+// errStopped says that nobody wants more.
+var errStopped = errors.New("stopped")
 
 // whole gives the composite key when it is known to the end.
 func (l *lookup) whole(p *part, g int) ([]byte, bool) {

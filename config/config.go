@@ -40,7 +40,7 @@ type TLS struct {
 // Storage says how remote files are reached.
 type Storage struct {
 	CA       string `yaml:"ca" doc:"Certificates (PEM) that servers may chain to, beside the system's."`
-	Requests int    `yaml:"requests" default:"32" min:"1" max:"1024" doc:"Requests under way at once to each store."`
+	Requests int    `yaml:"requests" default:"64" min:"1" max:"1024" doc:"Requests under way at once to each store."`
 	S3       S3     `yaml:"s3" doc:"Amazon S3 and what speaks its protocol."`
 }
 

@@ -36,6 +36,37 @@ func (db *DB) Get(ctx context.Context, family string, key []byte) (value []byte,
 	return value, found, nil
 }
 
+// GetAll gives the visible values of ascending keys, by their places in the list, to found, which may stop it by an error. Keys without a
+// row are passed over. What the keys need is read together. A value is valid during the call.
+func (db *DB) GetAll(ctx context.Context, family string, keys [][]byte, found func(i int, value []byte) error) error {
+	f, _ := db.Family(family)
+	finder := db.Finder(ctx, f.Files)
+	defer finder.Close()
+	histories := make([]History, len(keys))
+	asks := make([]Ask, len(keys))
+	for i, key := range keys {
+		asks[i] = Ask{Key: key, Floor: -1, History: &histories[i]}
+	}
+	for done := 0; done < len(asks); {
+		n, err := finder.Gather(asks[done:])
+		if err != nil {
+			return err
+		}
+		for i := range histories[done : done+n] {
+			h := &histories[done+i]
+			h.sort()
+			if value, ok := h.Resolve(); ok {
+				if err := found(done+i, value); err != nil {
+					return err
+				}
+			}
+			*h = History{}
+		}
+		done += n
+	}
+	return nil
+}
+
 // Lookup gathers the entries of a key from the given tables, newest first, down to the one that decides its value.
 func (db *DB) Lookup(ctx context.Context, files []FileMeta, key []byte) (History, error) {
 	f := db.Finder(ctx, files)

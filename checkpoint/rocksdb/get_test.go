@@ -2,13 +2,16 @@ package rocksdb
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/ikey"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 )
 
 // A look-up that finds its value in the newest table reads one data block; what a filter turns away reads none.
@@ -225,6 +228,77 @@ func gathered(t testing.TB, finder *Finder, keys [][]byte) []History {
 		histories[i].sort()
 	}
 	return histories
+}
+
+// GetAll gives what Get gives for each key.
+func TestGetAll(t *testing.T) {
+	for _, name := range []string{"eight-fv5-xxh3", "eight-two-level", "eight-ranges", "six-ingest"} {
+		db := fixtures(t, name)[0].db(t, Options{Link: fetch.NewLink(time.Microsecond, fetch.Options{Memory: 8 << 10})})
+		keys := probes(t, db)
+		slices.SortFunc(keys, bytes.Compare)
+		got := map[int]string{}
+		if err := db.GetAll(t.Context(), "value", keys, func(i int, v []byte) error {
+			got[i] = string(v)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for i, key := range keys {
+			want, found, err := db.Get(t.Context(), "value", key)
+			if v, ok := got[i]; err != nil || ok != found || v != string(want) {
+				t.Fatalf("%s: %x = %x, %v; want %x, %v, %v", name, key, v, ok, want, found, err)
+			}
+		}
+		stop := errors.New("stop")
+		if err := db.GetAll(t.Context(), "value", keys, func(int, []byte) error { return stop }); !errors.Is(err, stop) {
+			t.Error(err)
+		}
+	}
+}
+
+// A look-up reads one data block of a table that has the key, whatever its filter, and mostly none of one that has not.
+func TestOneBlockForALookup(t *testing.T) {
+	for _, name := range []string{"eight-fv5-xxh3", "eight-two-level", "eight-ribbon", "six-fv3-two-level", "ten-fv7"} {
+		db := fixtures(t, name)[0].db(t, Options{})
+		fam, _ := db.Family("value")
+		for _, m := range fam.Files {
+			c, err := db.InternalCursor(t.Context(), []FileMeta{m}, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys, in, out := 0, int64(0), int64(0)
+			for c.Next() {
+				keys++
+				in += blocksFor(t, db, m, c.Key())
+				out += blocksFor(t, db, m, append(bytes.Clone(c.Key()), '?'))
+			}
+			if err := c.Err(); err != nil || c.Close() != nil {
+				t.Fatal(err)
+			}
+			if in != int64(keys) || keys > 40 && out > int64(keys/8) {
+				t.Errorf("%s %s: %d keys took %d blocks, and as many that are not there %d", name, m.Name(), keys, in, out)
+			}
+		}
+	}
+}
+
+// blocksFor counts the data blocks that a look-up in one table wants.
+func blocksFor(t *testing.T, db *DB, m FileMeta, key []byte) int64 {
+	t.Helper()
+	f := db.Finder(t.Context(), []FileMeta{m})
+	defer f.Close()
+	var h History
+	asks := []Ask{{Key: key, Floor: -1, History: &h}}
+	if f.candidates(&asks[0]); asks[0].from == asks[0].to {
+		return 0
+	}
+	if _, err := f.acquire(asks, []int{0}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.choose(asks, []int{0}); err != nil {
+		t.Fatal(err)
+	}
+	return int64(len(f.open[m.Number].blocks.Spans))
 }
 
 func TestNoSuchFamily(t *testing.T) {

@@ -140,6 +140,7 @@ func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, s
 		Snapshot: p.limits.options(),
 	}
 	o.Snapshot.PathMap, o.Snapshot.TempDir, o.Snapshot.Hints = maps, tempDir(c), p.hints
+	o.Snapshot.Reading.Requests = c.Storage.Requests
 	watch := newWatch(c, p.store, p.log)
 	for _, consumer := range c.Consumers {
 		fc := feedConsumer(consumer)

@@ -29,11 +29,12 @@ type snapshotFlags struct {
 	flags   *pflag.FlagSet
 	memory  config.Size
 
-	store  storage.Store     // of the flags for storage, once read
-	limits *limits           // of memory, once shared out
-	hints  *state.Hints      // of decode, once read
-	table  *state.FlussTable // of schema, once read
-	names  []checkpoint.RowNames
+	store    storage.Store     // of the flags for storage, once read
+	requests int               // likewise
+	limits   *limits           // of memory, once shared out
+	hints    *state.Hints      // of decode, once read
+	table    *state.FlussTable // of schema, once read
+	names    []checkpoint.RowNames
 }
 
 func (f *snapshotFlags) register(cmd *cobra.Command) {
@@ -67,7 +68,7 @@ func (f *snapshotFlags) options() (checkpoint.Options, error) {
 		if err != nil {
 			return checkpoint.Options{}, err
 		}
-		f.store = newStore(c)
+		f.store, f.requests = newStore(c), c.Requests
 	}
 	if f.table == nil && f.schema != "" {
 		if f.table, err = readFlussTable(f.schema); err != nil {
@@ -82,6 +83,7 @@ func (f *snapshotFlags) options() (checkpoint.Options, error) {
 		f.limits = &l
 	}
 	o := f.limits.options()
+	o.Reading.Requests = f.requests
 	o.Store, o.PathMap, o.TempDir, o.Hints, o.Names, o.Table = f.store, maps, f.tempDir, f.hints, f.names, f.table
 	return o, nil
 }
