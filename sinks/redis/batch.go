@@ -7,10 +7,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// On a server one transaction or script call changes many rows; it holds up other clients for about a millisecond. In a cluster each row has a call
-// of its own, and a pipeline carries many.
+// On a server one transaction of many commands, or one script call, changes many rows; it holds up other clients for a millisecond or two. In a cluster
+// each row has a call of its own, and a pipeline carries many.
 const (
-	callRows     = 400
+	callRows     = 250
 	pipelineRows = 1000
 	batchBytes   = 1 << 20
 )
@@ -22,6 +22,7 @@ type batch struct {
 	has   map[string]bool
 	gone  []string // of the keys, those of deleted rows
 	size  int
+	texts texts
 }
 
 // call is one run of the rows script.
@@ -62,6 +63,7 @@ func (b *batch) deletes(single bool) *batch {
 // send runs the calls and checks the reply of each. It says how many of the keys had been there.
 // guard is the key that the header's token is checked in, "" for none; seen that of the set, likewise.
 func (b *batch) send(ctx context.Context, client redis.UniversalClient, header []any, guard, seen string) (there int64, err error) {
+	b.texts.settle()
 	pipe := client.Pipeline()
 	replies := make([]*redis.Cmd, 0, len(b.calls))
 	for _, c := range b.calls {

@@ -18,27 +18,21 @@ var (
 	errNull = errors.New("encoding string can't hold a null; hash and json can")
 )
 
-// form gives a row's arguments for the rows script. An error comes with the column that it is about, if it is one.
+// form gives a row's arguments for the rows script; their texts are the next batch's. An error comes with the column that it is about, if it is one.
 func (x *transaction) form(c stream.Change, values [][]byte) (args []any, column string, err error) {
-	switch x.sink.options.Encoding {
-	case JSON:
-		object := string(c.After)
-		if len(x.keys.ignored) > 0 {
-			object = x.object(values)
-		}
-		if len(object) > x.limit {
-			return nil, "", errBig
-		}
-		return []any{"s", object}, "", nil
-	case String:
-		return x.bare(values)
+	if x.sink.options.Encoding == Hash {
+		return x.fields(values)
 	}
-	return x.fields(values)
+	t := &x.next.texts
+	if t.bytes, column, err = x.appendString(t.bytes, c, values); err != nil {
+		return nil, column, err
+	}
+	return []any{"s", t.word()}, "", nil
 }
 
-// object is a row's JSON without the columns that are left out.
-func (x *transaction) object(values [][]byte) string {
-	dst := []byte{'{'}
+// appendObject gives a row's JSON without the columns that are left out.
+func (x *transaction) appendObject(dst []byte, values [][]byte) []byte {
+	dst = append(dst, '{')
 	for i, c := range x.table.Columns {
 		name, _ := json.Marshal(c.Name) // a string always has its JSON
 		if i > 0 {
@@ -50,26 +44,39 @@ func (x *transaction) object(values [][]byte) string {
 		}
 		dst = append(dst, values[i]...)
 	}
-	return string(append(dst, '}'))
+	return append(dst, '}')
 }
 
-// bare is the value of the only column beside the key.
-func (x *transaction) bare(values [][]byte) (args []any, column string, err error) {
+// appendString gives the string that a row is: its JSON, or the bare value of the only column beside the key.
+func (x *transaction) appendString(dst []byte, c stream.Change, values [][]byte) (text []byte, column string, err error) {
+	if x.sink.options.Encoding == JSON {
+		start := len(dst)
+		if len(x.keys.ignored) > 0 {
+			dst = x.appendObject(dst, values)
+		} else {
+			dst = append(dst, c.After...)
+		}
+		if len(dst)-start > x.limit {
+			return dst, "", errBig
+		}
+		return dst, "", nil
+	}
 	for i, c := range x.table.Columns {
 		if c.Key {
 			continue
 		}
 		if values[i] == nil {
-			return nil, c.Name, errNull
+			return dst, c.Name, errNull
 		}
-		text, err := x.field(c.Type, values[i])
-		return []any{"s", text}, c.Name, err
+		text, err := x.appendField(dst, c.Type, values[i])
+		return text, c.Name, err
 	}
-	return nil, "", errNull
+	return dst, "", errNull
 }
 
 // fields are the values of a hash, and which of its fields have none.
 func (x *transaction) fields(values [][]byte) (args []any, column string, err error) {
+	t := &x.next.texts
 	args = append(make([]any, 0, 2+len(values)), "h")
 	mask := x.mask(values)
 	if mask != "" {
@@ -79,11 +86,10 @@ func (x *transaction) fields(values [][]byte) (args []any, column string, err er
 		if v == nil {
 			continue
 		}
-		text, err := x.field(x.table.Columns[i].Type, v)
-		if err != nil {
+		if t.bytes, err = x.appendField(t.bytes, x.table.Columns[i].Type, v); err != nil {
 			return nil, x.table.Columns[i].Name, err
 		}
-		args = append(args, text)
+		args = append(args, t.word())
 	}
 	return args, "", nil
 }
@@ -123,14 +129,13 @@ func (x *transaction) header() []any {
 	return header
 }
 
-// field is a value as a field of a hash: what nests stays JSON, texts are bare.
-func (x *transaction) field(logical string, value []byte) (string, error) {
+// appendField gives a value as a field of a hash: what nests stays JSON, texts are bare.
+func (x *transaction) appendField(dst []byte, logical string, value []byte) ([]byte, error) {
 	if len(value) > x.limit {
-		return "", errBig
+		return dst, errBig
 	}
 	if logical == "json" {
-		return string(value), nil
+		return append(dst, value...), nil
 	}
-	text, err := row.AppendText(nil, value)
-	return string(text), err
+	return row.AppendText(dst, value)
 }

@@ -121,22 +121,25 @@ func (x *transaction) deliver(ctx context.Context, b *batch) (there int64, err e
 	return b.send(ctx, x.client, x.head, x.guard, x.seen)
 }
 
-// Apply adds changes to the batch and sends it when it is full. Two changes of one key never share a batch.
+// Apply adds changes to the batch and sends it when it is full. In a cluster two changes of one key never share a batch: what the servers pass on to each
+// other may come in another order.
 func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error {
 	for _, c := range changes {
-		key, size, args, err := x.encode(c)
+		key, values, err := x.locate(c)
 		if err != nil {
 			return err
 		}
 		if x.memory != nil && c.Op != 'd' {
 			continue
 		}
-		if x.full() || x.next.has[key] {
+		if x.full() || !x.single && x.next.has[key] {
 			if err := x.send(ctx); err != nil {
 				return err
 			}
 		}
-		x.next.add(key, size, x.single, args...)
+		if err := x.add(c, key, values); err != nil {
+			return err
+		}
 		x.rows++
 	}
 	return nil
@@ -144,7 +147,7 @@ func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error 
 
 func (x *transaction) full() bool {
 	limit := pipelineRows
-	if x.single {
+	if x.single && x.watched == nil {
 		limit = callRows
 	}
 	return len(x.next.keys) >= limit || x.next.size >= batchBytes
@@ -228,35 +231,42 @@ func (x *transaction) unwatch(ctx context.Context) error {
 	return err
 }
 
-// encode gives a change's key and what the rows script needs to know of it.
-func (x *transaction) encode(c stream.Change) (key string, size int, args []any, err error) {
-	refuse := func(column string, err error) error { return sinks.Refuse(x.table, x.to, c, column, err.Error()) }
+// locate gives a change's key, and its values unless it deletes.
+func (x *transaction) locate(c stream.Change) (key string, values [][]byte, err error) {
+	keys := x.part
 	if c.Op == 'd' {
-		values, err := x.key.Scan(c.Key)
-		if err != nil {
-			return "", 0, nil, refuse("", err)
+		keys, err = x.key.Scan(c.Key)
+	} else if values, err = x.values(c); err == nil {
+		for i, at := range x.keyed {
+			keys[i] = values[at]
 		}
-		key, column, err := x.rowKey(values)
-		if err != nil {
-			return "", 0, nil, refuse(column, err)
-		}
-		return key, len(key), []any{"d"}, nil
-	}
-	values, err := x.values(c)
-	if err != nil {
-		return "", 0, nil, refuse("", err)
-	}
-	for i, at := range x.keyed {
-		x.part[i] = values[at]
-	}
-	key, column, err := x.rowKey(x.part)
-	if err == nil {
-		args, column, err = x.form(c, values)
 	}
 	if err != nil {
-		return "", 0, nil, refuse(column, err)
+		return "", nil, x.refuse(c, "", err)
 	}
-	return key, len(key) + len(c.After), args, nil
+	key, column, err := x.rowKey(keys)
+	if err != nil {
+		return "", nil, x.refuse(c, column, err)
+	}
+	return key, values, nil
+}
+
+// add puts a change into the batch.
+func (x *transaction) add(c stream.Change, key string, values [][]byte) error {
+	if c.Op == 'd' {
+		x.next.add(key, len(key), x.single, "d")
+		return nil
+	}
+	args, column, err := x.form(c, values)
+	if err != nil {
+		return x.refuse(c, column, err)
+	}
+	x.next.add(key, len(key)+len(c.After), x.single, args...)
+	return nil
+}
+
+func (x *transaction) refuse(c stream.Change, column string, err error) error {
+	return sinks.Refuse(x.table, x.to, c, column, err.Error())
 }
 
 // values are those of the columns that are written.

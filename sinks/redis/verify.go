@@ -81,7 +81,7 @@ func (v *verification) expect(ctx context.Context, rows []stream.Change, tell fu
 	pipe := v.x.client.Pipeline()
 	replies, wants := make([]redis.Cmder, len(rows)), make([]map[string]string, len(rows))
 	for i, c := range rows {
-		key, _, _, err := v.x.encode(c)
+		key, _, err := v.x.locate(c)
 		if err != nil {
 			return err
 		}
@@ -125,20 +125,23 @@ func (v *verification) values(c stream.Change) (map[string]string, error) {
 		return nil, sinks.Refuse(v.x.table, v.x.to, c, "", err.Error())
 	}
 	if v.x.sink.options.Encoding != Hash {
-		args, column, err := v.x.form(c, values)
+		text, column, err := v.x.appendString(nil, c, values)
 		if err != nil {
-			return nil, sinks.Refuse(v.x.table, v.x.to, c, column, err.Error())
+			return nil, v.x.refuse(c, column, err)
 		}
-		return map[string]string{whole: args[1].(string)}, nil
+		return map[string]string{whole: string(text)}, nil
 	}
 	want := map[string]string{}
 	for i, value := range values {
 		if value == nil {
 			continue
 		}
-		if want[v.x.table.Columns[i].Name], err = v.x.field(v.x.table.Columns[i].Type, value); err != nil {
-			return nil, sinks.Refuse(v.x.table, v.x.to, c, v.x.table.Columns[i].Name, err.Error())
+		name := v.x.table.Columns[i].Name
+		text, err := v.x.appendField(nil, v.x.table.Columns[i].Type, value)
+		if err != nil {
+			return nil, v.x.refuse(c, name, err)
 		}
+		want[name] = string(text)
 	}
 	return want, nil
 }

@@ -64,6 +64,7 @@ func (w *watched) close(ctx context.Context) error {
 
 // send changes the rows of a batch, all or none, and says how many were there before where none should.
 func (w *watched) send(ctx context.Context, b *batch) (there int64, err error) {
+	b.texts.settle()
 	pipe := w.conn.Pipeline()
 	pipe.Do(ctx, "multi")
 	var fresh []int64 // what each command replies in a full epoch, if its row is new
