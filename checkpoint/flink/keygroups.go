@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 	"github.com/statebridge/statebridge/state/javaio"
@@ -50,7 +51,7 @@ func OpenKeyGroups(ctx context.Context, h *KeyGroupsHandle, open Opener, o state
 	if err != nil {
 		return nil, err
 	}
-	k := &KeyGroups{file: f, handle: h, maxParallelism: maxParallelism, canonical: h.Canonical, blocks: map[int]*blocks{}}
+	k := &KeyGroups{file: fetch.Windowed(f), handle: h, maxParallelism: maxParallelism, canonical: h.Canonical, blocks: map[int]*blocks{}}
 	k.starts = slices.Clone(h.Offsets)
 	slices.Sort(k.starts)
 	err = k.readHead(ctx, o)

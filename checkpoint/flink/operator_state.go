@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 	"github.com/statebridge/statebridge/state/javaio"
@@ -42,7 +43,7 @@ func OpenOperatorState(ctx context.Context, h *OperatorHandle, open Opener, o st
 	if err != nil {
 		return nil, err
 	}
-	s.file = f
+	s.file = fetch.Windowed(f)
 	if err := s.readHead(ctx, o); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -81,7 +81,10 @@ type far struct {
 
 // Of gives the link that a file lies behind, nil if it is near.
 func Of(f storage.File) *Link {
-	if f, ok := f.(*far); ok {
+	switch f := f.(type) {
+	case *far:
+		return f.link
+	case *windowed:
 		return f.link
 	}
 	return nil
