@@ -42,6 +42,26 @@ type Storage struct {
 	CA       string `yaml:"ca" doc:"Certificates (PEM) that servers may chain to, beside the system's."`
 	Requests int    `yaml:"requests" default:"64" min:"1" max:"1024" doc:"Requests under way at once to each store."`
 	S3       S3     `yaml:"s3" doc:"Amazon S3 and what speaks its protocol."`
+	GCS      GCS    `yaml:"gcs" doc:"Google Cloud Storage."`
+	Azure    Azure  `yaml:"azure" doc:"Azure Blob Storage and Data Lake Storage."`
+	HDFS     HDFS   `yaml:"hdfs" doc:"HDFS, through WebHDFS or HttpFS."`
+}
+
+// GCS says where buckets are.
+type GCS struct {
+	Endpoint string `yaml:"endpoint" doc:"URL of the service. Empty: that of STORAGE_EMULATOR_HOST, or Google's."`
+}
+
+// Azure says where containers are.
+type Azure struct {
+	Endpoint string `yaml:"endpoint" doc:"URL of the Blob service, for private endpoints and emulators. Empty: the account's of each address."`
+}
+
+// HDFS says where files are.
+type HDFS struct {
+	Address   string `yaml:"address" doc:"URLs of the NameNodes' REST interfaces (http, https), separated by commas; hdfs addresses need one. Empty: the host of webhdfs and swebhdfs addresses."`
+	User      string `yaml:"user" doc:"Who asks. Empty: HADOOP_USER_NAME, or who runs the program."`
+	TokenFile string `yaml:"token_file" doc:"File that holds a delegation token, where HDFS uses Kerberos."`
 }
 
 // S3 says where buckets are.
@@ -63,7 +83,7 @@ type Source struct {
 
 // Flink says where a job leaves its snapshots.
 type Flink struct {
-	Checkpoints string        `yaml:"checkpoints" doc:"The job's state.checkpoints.dir, or the directory of one job in it: a path, or a URI as Flink has it (file, s3, s3a, s3n, s3p)." required:"true"`
+	Checkpoints string        `yaml:"checkpoints" doc:"The job's state.checkpoints.dir, or the directory of one job in it: a path, or a URI as Flink has it (file, s3, s3a, s3n, s3p, gs, abfs, abfss, wasb, wasbs, hdfs, webhdfs, swebhdfs)." required:"true"`
 	Job         string        `yaml:"job" doc:"Id of the job, where the directory holds several. Empty: the one with the newest checkpoint."`
 	REST        string        `yaml:"rest" doc:"Address of the JobManager's REST API (http, https), asked for completed checkpoints. Empty: the directory alone is watched."`
 	PathMap     []string      `yaml:"path_map" doc:"FROM=TO: a file that the metadata names below FROM is looked for below TO. The longest FROM that fits comes first."`

@@ -7,7 +7,7 @@ import (
 )
 
 // Schemes are those of the addresses that can be read.
-var Schemes = []string{"file", "s3", "s3a", "s3n", "s3p"}
+var Schemes = []string{"file", "s3", "s3a", "s3n", "s3p", "gs", "abfs", "abfss", "wasb", "wasbs", "hdfs", "webhdfs", "swebhdfs"}
 
 // validateAddress checks where files lie: a path, or a URI. It does not repeat the address, in which a password may stand.
 func validateAddress(uri, path string, f *faults) {
@@ -26,6 +26,11 @@ func validateAddress(uri, path string, f *faults) {
 
 func (s *Storage) validate(f *faults) {
 	validateEndpoint(s.S3.Endpoint, "storage.s3.endpoint", f)
+	validateEndpoint(s.GCS.Endpoint, "storage.gcs.endpoint", f)
+	validateEndpoint(s.Azure.Endpoint, "storage.azure.endpoint", f)
+	for address := range strings.SplitSeq(s.HDFS.Address, ",") {
+		validateEndpoint(strings.TrimSpace(address), "storage.hdfs.address", f)
+	}
 }
 
 // validateEndpoint wants a bare address of a server.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 	"github.com/statebridge/statebridge/state/javaio"
@@ -44,7 +45,7 @@ func OpenTimers(ctx context.Context, h *KeyGroupsHandle, open Opener, o state.Op
 	if err != nil {
 		return nil, err
 	}
-	t := &Timers{file: f, handle: h, o: o, maxParallelism: maxParallelism, starts: slices.Clone(h.Offsets)}
+	t := &Timers{file: fetch.Windowed(f), handle: h, o: o, maxParallelism: maxParallelism, starts: slices.Clone(h.Offsets)}
 	slices.Sort(t.starts)
 	if err := t.findServices(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())

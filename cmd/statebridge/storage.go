@@ -7,9 +7,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/azure"
+	"github.com/statebridge/statebridge/checkpoint/storage/gcs"
 	"github.com/statebridge/statebridge/checkpoint/storage/remote"
 	"github.com/statebridge/statebridge/checkpoint/storage/s3"
 	"github.com/statebridge/statebridge/checkpoint/storage/schemes"
+	"github.com/statebridge/statebridge/checkpoint/storage/webhdfs"
 	"github.com/statebridge/statebridge/config"
 )
 
@@ -54,6 +57,9 @@ func loadStorage(flags *pflag.FlagSet) (*config.Storage, error) {
 func newStore(c *config.Storage) storage.Remote {
 	return schemes.New(schemes.Options{
 		CA: c.CA, Remote: remote.Options{Requests: c.Requests},
-		S3: s3.Options{Endpoint: c.S3.Endpoint, Region: c.S3.Region, PathStyle: c.S3.PathStyle},
+		S3:    s3.Options{Endpoint: c.S3.Endpoint, Region: c.S3.Region, PathStyle: c.S3.PathStyle},
+		GCS:   gcs.Options{Endpoint: c.GCS.Endpoint},
+		Azure: azure.Options{Endpoint: c.Azure.Endpoint},
+		HDFS:  webhdfs.Options{Address: c.HDFS.Address, User: c.HDFS.User, TokenFile: c.HDFS.TokenFile},
 	})
 }

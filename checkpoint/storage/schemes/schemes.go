@@ -13,14 +13,20 @@ import (
 	"time"
 
 	"github.com/statebridge/statebridge/checkpoint/storage"
+	"github.com/statebridge/statebridge/checkpoint/storage/azure"
+	"github.com/statebridge/statebridge/checkpoint/storage/gcs"
 	"github.com/statebridge/statebridge/checkpoint/storage/remote"
 	"github.com/statebridge/statebridge/checkpoint/storage/s3"
+	"github.com/statebridge/statebridge/checkpoint/storage/webhdfs"
 	"github.com/statebridge/statebridge/fault"
 )
 
 // Options are those of the stores; the zero value works where the platform says the rest.
 type Options struct {
 	S3     s3.Options
+	GCS    gcs.Options
+	Azure  azure.Options
+	HDFS   webhdfs.Options
 	CA     string // PEM file of certificates that servers may chain to, beside the system's
 	Remote remote.Options
 }
@@ -45,6 +51,9 @@ type kind struct {
 
 var kinds = []kind{
 	{s3.Schemes, func(o Options, t http.RoundTripper) (remote.API, error) { return s3.New(o.S3, t) }},
+	{gcs.Schemes, func(o Options, t http.RoundTripper) (remote.API, error) { return gcs.New(o.GCS, t) }},
+	{azure.Schemes, func(o Options, t http.RoundTripper) (remote.API, error) { return azure.New(o.Azure, t) }},
+	{webhdfs.Schemes, func(o Options, t http.RoundTripper) (remote.API, error) { return webhdfs.New(o.HDFS, t) }},
 }
 
 // Known lists all schemes.
