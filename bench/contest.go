@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -13,11 +15,11 @@ type entrant struct {
 	samples []sample // of each round, the one of median time
 }
 
-// contest lets the entrants run in turn, one at a time, for some rounds.
-func contest(ctx context.Context, rounds int, entrants ...*entrant) error {
+// contest lets the entrants run in turn, one at a time, for some rounds. No run may take longer than the limit.
+func contest(ctx context.Context, rounds int, limit time.Duration, entrants ...*entrant) error {
 	for range rounds {
 		for _, e := range entrants {
-			if err := e.round(ctx); err != nil {
+			if err := e.round(ctx, limit); err != nil {
 				return err
 			}
 		}
@@ -25,10 +27,10 @@ func contest(ctx context.Context, rounds int, entrants ...*entrant) error {
 	return nil
 }
 
-func (e *entrant) round(ctx context.Context) error {
+func (e *entrant) round(ctx context.Context, limit time.Duration) error {
 	var runs []sample
 	for range max(1, e.repeat) {
-		s, err := e.run(ctx)
+		s, err := e.limited(ctx, limit)
 		if err != nil {
 			return err
 		}
@@ -37,6 +39,14 @@ func (e *entrant) round(ctx context.Context) error {
 	slices.SortFunc(runs, func(a, b sample) int { return int(a.wall - b.wall) })
 	e.samples = append(e.samples, runs[len(runs)/2])
 	return nil
+}
+
+var errTooLong = errors.New("it was stopped, since it took longer than -limit allows")
+
+func (e *entrant) limited(ctx context.Context, limit time.Duration) (sample, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %s", errTooLong, limit))
+	defer cancel()
+	return e.run(ctx)
 }
 
 // each gives one number of every round.

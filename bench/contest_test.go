@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func TestContestAlternates(t *testing.T) {
 		}}
 	}
 	a, b := named("a", 3), named("b", 0)
-	if err := contest(t.Context(), 2, a, b); err != nil {
+	if err := contest(t.Context(), 2, time.Minute, a, b); err != nil {
 		t.Fatal(err)
 	}
 	if order.String() != "aaabaaab" {
@@ -31,6 +32,17 @@ func TestContestAlternates(t *testing.T) {
 	}
 	if len(a.samples) != 2 || a.samples[0].wall != 2 || len(b.samples) != 2 {
 		t.Fatalf("samples: %v, %v", a.samples, b.samples)
+	}
+}
+
+// TestRunsThatDoNotEnd are stopped, and the error says why and shows what the process says of its threads.
+func TestRunsThatDoNotEnd(t *testing.T) {
+	e := &entrant{run: func(ctx context.Context) (sample, error) {
+		return measure(ctx, nil, nil, "sh", "-c", "trap 'echo the stacks >&2; exit 1' QUIT; while :; do sleep 0.05; done")
+	}}
+	err := contest(t.Context(), 1, 300*time.Millisecond, e)
+	if !errors.Is(err, errTooLong) || !strings.Contains(err.Error(), "the stacks") {
+		t.Fatal(err)
 	}
 }
 

@@ -33,7 +33,7 @@ func (b *bench) diff(ctx context.Context, t *table, keys int) error {
 	if keys <= b.peerKeys {
 		entrants = append(entrants, b.peer(p.changes, peerHeap+keys/2000, "diff", p.base, p.next))
 	}
-	if err := contest(ctx, b.rounds, entrants...); err != nil {
+	if err := contest(ctx, b.rounds, b.limit, entrants...); err != nil {
 		return err
 	}
 	own := ours.each(seconds)

@@ -106,13 +106,13 @@ func (d *draining) compare(ctx context.Context, t *table, target drainTarget) er
 		if err := target.Clear(ctx); err != nil {
 			return err
 		}
-		if err := contest(ctx, 1, ours, peer); err != nil {
+		if err := contest(ctx, 1, d.limit, ours, peer); err != nil {
 			return err
 		}
 		if err := target.Equal(ctx); err != nil {
 			return err
 		}
-		if err := errors.Join(target.Clear(ctx), contest(ctx, 1, again)); err != nil {
+		if err := errors.Join(target.Clear(ctx), contest(ctx, 1, d.limit, again)); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,7 @@ func (b *bench) endToEnd(ctx context.Context, t *table, keys int) (err error) {
 	}
 	whole, again, read := &entrant{run: e.whole}, &entrant{run: e.whole}, b.ours(1, "export", e.pair.next)
 	parts := []*entrant{read, {run: e.publish}, {run: e.apply}}
-	if err := contest(ctx, b.rounds, append(parts, whole, again)...); err != nil {
+	if err := contest(ctx, b.rounds, b.limit, append(parts, whole, again)...); err != nil {
 		return err
 	}
 	e.report(t, whole, again, parts)

@@ -19,7 +19,7 @@ func (b *bench) export(ctx context.Context, t *table, keys int) error {
 	}
 	ours, again := b.ours(1, "export", p.next), b.ours(1, "export", p.next)
 	prints, counts := b.peer(keys, peerHeap, "export", p.next, "/dev/null"), b.peer(keys, peerHeap, "count", p.next)
-	if err := contest(ctx, b.rounds, ours, prints, again, counts); err != nil {
+	if err := contest(ctx, b.rounds, b.limit, ours, prints, again, counts); err != nil {
 		return err
 	}
 	control := compare(again.each(seconds), ours.each(seconds)).median

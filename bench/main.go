@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 type settings struct {
@@ -19,8 +20,9 @@ type settings struct {
 	keys     []int
 	changes  int // between the two snapshots; 0: one in a thousand
 	rounds   int
-	peerKeys int // above so many keys no peer runs
-	rows     int // of the stream's and the sinks' measurements
+	limit    time.Duration // of one run
+	peerKeys int           // above so many keys no peer runs
+	rows     int           // of the stream's and the sinks' measurements
 	items    string
 }
 
@@ -58,6 +60,7 @@ func flags() settings {
 	flag.StringVar(&s.binary, "statebridge", "", "the `binary` to measure (default: built from this module)")
 	flag.IntVar(&s.changes, "changes", 0, "changed keys between the two snapshots (default: one in a thousand)")
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds of each contest")
+	flag.DurationVar(&s.limit, "limit", 10*time.Minute, "a run that takes longer is stopped, and with it the bench; the stacks of its threads are shown")
 	flag.IntVar(&s.peerKeys, "peer-keys", 5_000_000, "the State Processor API is left out above so many keys")
 	flag.IntVar(&s.rows, "rows", 500_000, "rows that are published and applied")
 	flag.StringVar(&s.items, "items", "export,diff,remote,scan,publish,apply,once,drain", "what to measure")

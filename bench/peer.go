@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,9 +13,10 @@ import (
 func (b *bench) peer(want, heapMiB int, args ...string) *entrant {
 	return &entrant{run: func(ctx context.Context) (sample, error) {
 		command := append([]string{b.java, b.flink, "statebridge.peer.Peer"}, args...)
-		s, err := measure(ctx, nil, []string{fmt.Sprintf("PEER_HEAP=%dm", heapMiB)}, command...)
+		var stacks bytes.Buffer // it prints nothing else there
+		s, err := measure(ctx, &stacks, []string{fmt.Sprintf("PEER_HEAP=%dm", heapMiB)}, command...)
 		if err != nil {
-			return s, err
+			return s, fmt.Errorf("%w\n%s", err, stacks.Bytes())
 		}
 		r, err := s.report()
 		if err == nil && r.Rows+r.Changes != want {

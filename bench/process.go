@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,16 +21,19 @@ type sample struct {
 	said string        // on stderr
 }
 
-// measure runs a process to its end, which must be a good one. A nil stdout is the null device.
+// measure runs a process to its end, which must be a good one. A nil stdout is the null device. When ctx ends first, the process is asked for the stacks of its
+// threads, which a JVM prints to stdout and Go to stderr, and has a moment to do so.
 func measure(ctx context.Context, stdout io.Writer, env []string, command ...string) (sample, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var stderr bytes.Buffer
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(cmd.Environ(), env...), stdout, &stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.WaitDelay = 5 * time.Second
 	start := time.Now()
 	err := cmd.Run()
 	s := sample{wall: time.Since(start), said: stderr.String()}
 	if err != nil {
-		return s, fmt.Errorf("%v: %w\n%s", command, err, s.said)
+		return s, fmt.Errorf("%v: %w\n%s", command, cmp.Or(context.Cause(ctx), err), s.said)
 	}
 	s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {

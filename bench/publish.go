@@ -37,7 +37,7 @@ func (b *bench) publish(ctx context.Context, t *table) (err error) {
 	for i := range ways {
 		entrants = append(entrants, &ways[i].entrant)
 	}
-	if err := contest(ctx, b.rounds, entrants...); err != nil {
+	if err := contest(ctx, b.rounds, b.limit, entrants...); err != nil {
 		return err
 	}
 	p.report(t, ours, again, ways)

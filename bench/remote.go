@@ -43,7 +43,7 @@ func (b *bench) remote(ctx context.Context, t *table, keys int) error {
 	}
 	delay := remoteDelay.String()
 	local, far, again := over(diffRuns), over(diffRuns, "-delay", delay), over(diffRuns)
-	if err := contest(ctx, b.rounds, local, far, again); err != nil {
+	if err := contest(ctx, b.rounds, b.limit, local, far, again); err != nil {
 		return err
 	}
 	own := far.each(seconds)
@@ -53,7 +53,7 @@ func (b *bench) remote(ctx context.Context, t *table, keys int) error {
 	add("remote: "+delay+" a request, against local files", local.each(seconds), compare(own, local.each(seconds)),
 		compare(again.each(seconds), local.each(seconds)).median, remoteGoal)
 	single := over(1, "-delay", delay, "-single")
-	if err := contest(ctx, 1, single); err != nil { // it takes long
+	if err := contest(ctx, 1, b.limit, single); err != nil { // it takes long
 		return err
 	}
 	block := single.each(seconds)

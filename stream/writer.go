@@ -19,6 +19,7 @@ type Writer struct {
 	src    *Source
 	epoch  Epoch
 	lanes  []lane
+	batch  int // bytes of a message that holds several changes
 	acks   chan pending
 	spare  chan []byte // bodies to use again
 	ctx    context.Context
@@ -55,9 +56,11 @@ const minWeight = 8 << 10
 const firstBuffer = 16 << 10
 
 func newWriter(ctx context.Context, p *Publisher, e Epoch) (*Writer, error) {
+	o := p.src.bus.opts
 	w := &Writer{
 		pub: p, src: p.src, epoch: e, lanes: make([]lane, e.Partitions), done: make(chan struct{}),
-		acks: make(chan pending, p.src.bus.opts.Window/minWeight+1), spare: make(chan []byte, p.src.bus.opts.Window/max(p.src.bus.opts.BatchBytes, minWeight)),
+		acks: make(chan pending, o.Window/minWeight+1), spare: make(chan []byte, o.Window/max(o.BatchBytes, minWeight)),
+		batch: min(o.BatchBytes, max(2*o.Window/e.Partitions, minWeight)), // the open bodies of many partitions take no more than two windows either
 	}
 	for i := range w.lanes {
 		var err error
@@ -97,21 +100,9 @@ func (w *Writer) Append(ctx context.Context, c Change) error {
 	return nil
 }
 
-// Flush publishes what is held of a partition. Who has appended all of it gives its buffer back so, since the others may take their time.
-func (w *Writer) Flush(ctx context.Context, partition int) error {
-	l := &w.lanes[partition]
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := w.flush(ctx, l, partition); err != nil {
-		w.cancel(err)
-		return fmt.Errorf("epoch %s, partition %d: %w", w.epoch, partition, err)
-	}
-	return nil
-}
-
 func (w *Writer) add(ctx context.Context, l *lane, c *Change) error {
 	size := l.frame.size(c)
-	if len(l.body) > 0 && len(l.body)+size > min(w.src.bus.opts.BatchBytes, l.room) {
+	if len(l.body) > 0 && len(l.body)+size > min(w.batch, l.room) {
 		if err := w.flush(ctx, l, c.Partition); err != nil {
 			return err
 		}
@@ -132,7 +123,7 @@ func (w *Writer) buffer() []byte {
 	case b := <-w.spare:
 		return b[:0]
 	default:
-		return make([]byte, 0, min(firstBuffer, w.src.bus.opts.BatchBytes))
+		return make([]byte, 0, min(firstBuffer, w.batch))
 	}
 }
 
