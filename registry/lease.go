@@ -39,6 +39,9 @@ func (r *Registry) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	if c.TTL <= 0 {
 		return nil, fmt.Errorf("lease of %s: time %s", c.Task, c.TTL)
 	}
+	if _, err := r.src.Bucket(ctx, bucket); err != nil { // makes it again, should somebody have deleted it; its name is all that ours holds
+		return nil, fmt.Errorf("lease of %s: %w", c.Task, err)
+	}
 	l := &Lease{reg: r, key: c.key(), lost: make(chan struct{})}
 	l.held = held{Holder: c.Holder, Session: rand.Text(), Server: r.src.Bus().Server(), TTL: max(c.TTL.Milliseconds(), 1)}
 	began, err := l.wait(ctx, c.Waiting)

@@ -20,9 +20,11 @@ type Registry struct {
 	kv  jetstream.KeyValue
 }
 
+const bucket = "registry"
+
 // Open opens the registry of a source and creates its bucket when absent.
 func Open(ctx context.Context, s *stream.Source) (*Registry, error) {
-	kv, err := s.Bucket(ctx, "registry")
+	kv, err := s.Bucket(ctx, bucket)
 	if err != nil {
 		return nil, fmt.Errorf("registry of source %s: %w", s.Name(), err)
 	}

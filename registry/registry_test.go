@@ -10,6 +10,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/statebridge/statebridge/stream"
 )
 
@@ -319,4 +322,25 @@ func TestAlone(t *testing.T) {
 	if told != "thief" {
 		t.Errorf("waited for %q", told)
 	}
+}
+
+// The server was replaced by an empty one, or somebody has deleted the bucket: it is made again.
+func TestLeaseWithoutBucket(t *testing.T) {
+	b := connect(t, stream.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	r := open(t, b)
+	c, err := nats.Connect(b.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	js, err := jetstream.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, js.DeleteKeyValue(t.Context(), r.kv.Bucket()))
+	l, err := acquire(t, r, "a", time.Minute, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Release()
 }

@@ -2,7 +2,9 @@ package faults
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -59,7 +61,8 @@ func (s *small) arrive(b *bridge) {
 	})
 }
 
-// The NATS server is away for longer than a lease lasts, so that publishing breaks off. The same process goes on when the server is back.
+// The NATS server is away for longer than a lease lasts, so that publishing breaks off. The same process goes on when the server is back, and also when it comes back
+// with nothing.
 func TestRunOutlivesTheBus(t *testing.T) {
 	s := newSmall(t)
 	b := s.bridge(newLedger(t), "bridge")
@@ -67,6 +70,11 @@ func TestRunOutlivesTheBus(t *testing.T) {
 	s.server.Kill()
 	eventually(t, b, "publishing breaks off", func() bool { return bytes.Contains(b.log(), []byte("publishing was interrupted")) })
 	if err := s.server.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.arrive(b)
+	s.server.Kill()
+	if err := errors.Join(os.RemoveAll(s.server.Dir), s.server.Start(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	s.arrive(b)
