@@ -38,10 +38,10 @@ func doorPath(dir string) string {
 }
 
 // openDoor is called by who holds the directory's lock, so that what is there is left over.
-func openDoor(dir string, s *server.Server) (*door, error) {
+func openDoor(ctx context.Context, dir string, s *server.Server) (*door, error) {
 	path := doorPath(dir)
 	_ = os.Remove(path)
-	l, err := net.Listen("unix", path)
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +49,9 @@ func openDoor(dir string, s *server.Server) (*door, error) {
 		_ = l.Close()
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	open, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d := &door{listener: l, server: s, stop: cancel}
-	d.guests.Go(func() { d.welcome(ctx) })
+	d.guests.Go(func() { d.welcome(open) })
 	return d, nil
 }
 
@@ -91,7 +91,9 @@ type knocker struct{ dir string }
 
 // Dial implements nats.CustomDialer.
 func (k knocker) Dial(string, string) (net.Conn, error) {
-	c, err := net.Dial("unix", doorPath(k.dir))
+	ctx, cancel := context.WithTimeout(context.Background(), apiTimeout)
+	defer cancel()
+	c, err := new(net.Dialer).DialContext(ctx, "unix", doorPath(k.dir))
 	if err != nil {
 		return nil, fmt.Errorf("the process that uses %s lets nobody in: %w", k.dir, err)
 	}

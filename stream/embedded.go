@@ -57,7 +57,7 @@ func startEmbedded(ctx context.Context, o Options, log *slog.Logger) (_ *embedde
 	if err := e.awaitReady(ctx); err != nil {
 		return nil, err
 	}
-	if e.door, err = openDoor(o.Dir, e.server); err != nil {
+	if e.door, err = openDoor(ctx, o.Dir, e.server); err != nil {
 		log.WarnContext(ctx, "other commands can't reach the embedded server while this process runs", "error", err)
 		err = nil
 	}

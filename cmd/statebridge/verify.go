@@ -231,7 +231,8 @@ func (p *differencePrinter) print(d sinks.Difference) error {
 	if d.Have != nil {
 		b = append(append(b, `,"found":`...), d.Have...)
 	}
-	p.buf = append(b, '}', '\n')
-	_, err := p.out.Write(p.buf)
+	b = append(b, '}', '\n')
+	p.buf = b
+	_, err := p.out.Write(b)
 	return err
 }
