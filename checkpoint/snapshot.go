@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 
@@ -304,6 +305,11 @@ func (o *Operator) String() string {
 		return fmt.Sprintf("%s (%s)", o.ID, o.Name)
 	}
 	return o.ID
+}
+
+// AnyFinished says that at least one subtask has finished.
+func (o *Operator) AnyFinished() bool {
+	return o.Finished || slices.ContainsFunc(o.Subtasks, func(s flink.Subtask) bool { return s.Finished })
 }
 
 // Tables lists the operator's states, by name within a kind. It reads the head of each subtask's state on the first call.

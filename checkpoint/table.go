@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/state"
 )
@@ -110,9 +109,7 @@ func (t *Table) between(ctx context.Context, groups KeyGroups, lower, upper []by
 
 // Finished says that subtasks of the operator have finished, so that their rows are in no snapshot any more. It must
 // not be taken for their deletion.
-func (t *Table) Finished() bool {
-	return t.Operator.Finished || slices.ContainsFunc(t.Operator.Subtasks, func(s flink.Subtask) bool { return s.Finished })
-}
+func (t *Table) Finished() bool { return t.Operator.AnyFinished() }
 
 // SameKeys says whether the rows of both tables are told apart by the same bytes: the serializers of key, namespace and map key agree, and so does the number
 // of key groups. Else the same row may have another key in each.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/render"
+	"github.com/statebridge/statebridge/state"
 )
 
 type getFlags struct {
@@ -47,11 +48,15 @@ left out unless it is named. Exit code 1 when there is no such row.`,
 	f.registerSchema(cmd)
 	f.selection.register(cmd)
 	f.selection.registerColumns(cmd)
+	f.registerKey(cmd)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
+	return cmd
+}
+
+func (f *getFlags) registerKey(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` to look up")
 	cmd.Flags().StringVar(&f.namespace, "namespace", "", "only this `NAMESPACE`, as export prints it")
 	cmd.Flags().StringVar(&f.mapKey, "map-key", "", "only this entry of a map state")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "jsonl", "`FORMAT`: jsonl, json, csv, parquet or table")
-	return cmd
 }
 
 func (f *getFlags) run(cmd *cobra.Command, location string) error {
@@ -98,12 +103,24 @@ func (f *getFlags) print(ctx context.Context, tables []*checkpoint.Table, given 
 	if err != nil {
 		return false, err
 	}
+	err = f.each(ctx, tables, given, func(_ *checkpoint.Table, l *liner, row *state.Row) error {
+		found = true
+		return w.Write(l.row(row))
+	})
+	if err != nil {
+		return false, err
+	}
+	return found, w.Close()
+}
+
+// each looks the key up in the tables that can have it.
+func (f *getFlags) each(ctx context.Context, tables []*checkpoint.Table, given func(string) bool, do func(*checkpoint.Table, *liner, *state.Row) error) error {
 	named := f.operator != "" && f.state != ""
 	for _, t := range tables {
 		key, err := f.keyOf(t, given)
 		if err != nil {
 			if named || len(tables) == 1 {
-				return false, err
+				return err
 			}
 			continue
 		}
@@ -111,17 +128,16 @@ func (f *getFlags) print(ctx context.Context, tables []*checkpoint.Table, given 
 		for row, err := range t.Lookup(ctx, key) {
 			if err != nil {
 				if named || len(tables) == 1 || !errors.Is(err, checkpoint.ErrKeyType) {
-					return false, err
+					return err
 				}
 				break
 			}
-			found = true
-			if err := w.Write(l.row(row)); err != nil {
-				return false, err
+			if err := do(t, l, row); err != nil {
+				return err
 			}
 		}
 	}
-	return found, w.Close()
+	return nil
 }
 
 // keyOf reads the flags by the types of a table; an error says that it lacks what was asked for.
