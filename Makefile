@@ -56,14 +56,14 @@ faults-long:
 	go test -c -o e2e/faults/faults.test ./e2e/faults
 	cd e2e/faults && ./faults.test -test.v -test.timeout 5h -test.run '^TestBank$$' -seed 0 -faults 200 -for 1h $(FAULTS)
 
-# Ratios to Flink's State Processor API and to our own limits. It fails when one misses its goal; a busy machine makes it miss. BENCH adds flags.
+# Ratios to Flink's State Processor API, Benthos, what one writes by hand, and our own limits. It fails when one misses its goal; a busy machine makes it miss. BENCH adds flags.
 bench:
 	.ci/setup test
 	go run ./bench -keys 1000000 $(BENCH)
 
 bench-long:
 	.ci/setup test
-	go run ./bench -keys 5000000,20000000 -changes 5000 -rounds 3 $(BENCH)
+	go run ./bench -keys 5000000,20000000 -changes 5000 -rounds 3 -rows 2000000 $(BENCH)
 
 # Makes the snapshots of the demo anew, with a real job.
 demo-data:

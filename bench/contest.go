@@ -59,6 +59,8 @@ func (e *entrant) each(of func(sample) float64) (values []float64) {
 
 func seconds(s sample) float64 { return s.wall.Seconds() }
 
+func cpuSeconds(s sample) float64 { return s.cpu.Seconds() }
+
 func mebibytes(s sample) float64 { return float64(s.rss) / (1 << 20) }
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -63,17 +62,14 @@ func (p *publishing) peer(ctx context.Context, messages []*nats.Msg, publish pub
 	if err := p.nats.clear(ctx); err != nil {
 		return sample{}, err
 	}
-	_, err := p.nats.js.CreateStream(ctx, jetstream.StreamConfig{Name: "peer", Subjects: []string{"peer.*"}, Storage: jetstream.FileStorage,
-		AllowAtomicPublish: true, AllowBatchPublish: true})
-	if err != nil {
+	config := jetstream.StreamConfig{Name: "peer", Subjects: []string{"peer.*"}, Storage: jetstream.FileStorage, AllowAtomicPublish: true, AllowBatchPublish: true}
+	if _, err := p.nats.js.CreateStream(ctx, config); err != nil {
 		return sample{}, err
 	}
 	for _, m := range messages {
 		m.Header, m.Reply = nats.Header{}, ""
 	}
-	start := time.Now()
-	err = publish(ctx, p.nats.js, messages)
-	s := sample{wall: time.Since(start)}
+	s, err := p.nats.timed(func() error { return publish(ctx, p.nats.js, messages) })
 	if err != nil {
 		return s, err
 	}
