@@ -224,6 +224,11 @@ func (s *Snapshot) Close() error {
 	return errors.Join(errs...)
 }
 
+// Unresolved gives an error for each file that the snapshot refers to and that is not found, or is shorter than it should be.
+func (s *Snapshot) Unresolved(ctx context.Context) []error {
+	return s.resolver.Unresolved(ctx, s.Metadata)
+}
+
 // touch opens every file of the named operators, or of all when none is named, and closes it again.
 func (s *Snapshot) touch(ctx context.Context, operators []string) error {
 	wanted := map[string]bool{}

@@ -18,6 +18,18 @@ var (
 func TestSupportIsTested(t *testing.T) {
 	page := read(t, "support.md")
 	namesTests(t, page, 40)
+	namesSnapshots(t, page)
+}
+
+// Every test and every snapshot that the table of faults names exists.
+func TestCasesAreTested(t *testing.T) {
+	page := read(t, "internals/cases.md")
+	namesTests(t, page, 40)
+	namesSnapshots(t, page)
+}
+
+func namesSnapshots(t *testing.T, page string) {
+	t.Helper()
 	for _, m := range corpusName.FindAllStringSubmatch(page, -1) {
 		if found, _ := filepath.Glob("../e2e/corpus/testdata/" + m[1] + ".tar.gz"); len(found) != 1 {
 			t.Errorf("there is no snapshot %s", m[1])

@@ -79,12 +79,18 @@ func (f *inspectFlags) run(ctx context.Context, location string, out io.Writer) 
 	if err != nil {
 		return err
 	}
+	damaged := slices.ContainsFunc(report.Operators, func(o operatorReport) bool { return o.damaged })
+	if damaged {
+		for _, err := range snap.Unresolved(ctx) {
+			report.Unresolved = append(report.Unresolved, err.Error())
+		}
+	}
 	if f.output == "json" {
 		err = printJSON(out, report)
 	} else {
 		err = report.print(out)
 	}
-	if err == nil && slices.ContainsFunc(report.Operators, func(o operatorReport) bool { return o.damaged }) {
+	if err == nil && damaged {
 		return errors.New("parts of the snapshot are missing or damaged; they are named above")
 	}
 	return err
@@ -106,6 +112,7 @@ type snapshotReport struct {
 	Bucket       *bucketReport    `json:"bucket,omitempty"` // of Fluss
 	Size         int64            `json:"bytes"`
 	Operators    []operatorReport `json:"operators"`
+	Unresolved   []string         `json:"unresolved,omitempty"` // files that are not found; looked for when something is not read
 }
 
 type operatorReport struct {
@@ -305,6 +312,12 @@ func (r *snapshotReport) print(out io.Writer) error {
 	fmt.Fprintf(w, "size\t%s\n", bytesText(r.Size))
 	for _, o := range r.Operators {
 		o.print(w)
+	}
+	if len(r.Unresolved) > 0 {
+		fmt.Fprintf(w, "\nfiles that are not found\n")
+	}
+	for _, u := range r.Unresolved {
+		fmt.Fprintf(w, "  %s\n", u)
 	}
 	return w.Flush()
 }

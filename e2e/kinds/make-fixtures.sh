@@ -26,7 +26,6 @@ corpus() {
 
 for line in flink1 flink2; do
 	corpus $line values rocksdb values_rocksdb
-	corpus $line values hashmap values_heap
 	corpus $line avro rocksdb avro_rocksdb
 	corpus $line kryo rocksdb kryo_rocksdb
 	corpus $line kryo hashmap kryo_heap
