@@ -110,7 +110,7 @@ type lane struct {
 }
 
 // batchesAhead is how many batches of a reader are on their way.
-const batchesAhead = 12
+const batchesAhead = 8
 
 func newLane(work chan<- *batch) *lane {
 	return &lane{free: make(chan *batch, batchesAhead), ready: make(chan *batch, batchesAhead+1), work: work}
