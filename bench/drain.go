@@ -18,6 +18,8 @@ import (
 const (
 	drainGoal  = 2.5 // times the rows of Benthos
 	drainSteps = 9   // epochs behind the full one
+
+	drainPatience = 15 * time.Minute // for one run of Benthos, which repeats what fails for ever
 )
 
 // drain lets our sinks and Benthos empty the same stream into the same servers, in order, and compares what they leave there.
@@ -144,7 +146,7 @@ func (d *draining) ours(ctx context.Context, target drainTarget) (sample, error)
 // peer is Benthos, from the moment at which its consumer is on the server until all is acknowledged.
 func (d *draining) peer(ctx context.Context, target drainTarget) (sample, error) {
 	config, env := target.Peer()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, drainPatience)
 	defer cancel()
 	running, err := startProcess(ctx, append(env, "NATS_URL="+d.nats.url), d.binary, "-c", filepath.Join(d.repository, "bench", "benthos", config))
 	if err != nil {
