@@ -113,6 +113,7 @@ type Sink struct {
 	Name      string    `yaml:"name" doc:"Name of the sink; its progress is kept under it." required:"true"`
 	Consumers []string  `yaml:"consumers" doc:"Consumers that it mirrors." required:"true"`
 	Drift     string    `yaml:"schema_drift" default:"add" enum:"add,stop,ignore" doc:"When the state's schema grows: add columns and widen numbers, stop until somebody has altered the table, or ignore what is new."`
+	BadValue  string    `yaml:"on_bad_value" default:"reject" enum:"reject,replace" doc:"When the target can't hold a value: reject the epoch, which waits, or replace the value by a fixed stand-in, never in a key."`
 	Postgres  *Postgres `yaml:"postgres" doc:"A PostgreSQL database." oneof:"target"`
 	Redis     *Redis    `yaml:"redis" doc:"A Redis server or cluster." oneof:"target"`
 	SQLite    *SQLite   `yaml:"sqlite" doc:"A SQLite file." oneof:"target"`

@@ -75,19 +75,48 @@ func escapedRune(b []byte) (r rune, length int) {
 }
 
 // HasLoneSurrogate looks into all strings of a value that was scanned.
-func HasLoneSurrogate(value []byte) bool {
+func HasLoneSurrogate(value []byte) bool { return findEscape(value, isLone) >= 0 }
+
+// HasNUL looks into all strings of a value that was scanned.
+func HasNUL(value []byte) bool { return findEscape(value, isNUL) >= 0 }
+
+// AppendReplaced appends a value that was scanned with U+FFFD, the replacement character, for each NUL and each lone surrogate in its strings.
+func AppendReplaced(dst, value []byte) []byte {
 	for {
-		escape := bytes.IndexByte(value, '\\')
-		if escape < 0 {
-			return false
+		at := findEscape(value, func(b []byte) bool { return isNUL(b) || isLone(b) })
+		if at < 0 {
+			return append(dst, value...)
 		}
-		value = value[escape:]
-		n := 2
-		if value[1] == 'u' {
-			if _, n = escapedRune(value); n == 0 {
-				return true
-			}
-		}
-		value = value[n:]
+		dst = append(append(dst, value[:at]...), `\ufffd`...)
+		value = value[at+6:]
 	}
+}
+
+// findEscape gives the place of the first \uXXXX that is sought, -1 when there is none.
+func findEscape(value []byte, sought func([]byte) bool) int {
+	for at := 0; ; {
+		escape := bytes.IndexByte(value[at:], '\\')
+		if escape < 0 {
+			return -1
+		}
+		if at += escape; value[at+1] != 'u' {
+			at += 2
+			continue
+		}
+		if sought(value[at:]) {
+			return at
+		}
+		_, n := escapedRune(value[at:])
+		at += max(n, 6)
+	}
+}
+
+func isLone(escape []byte) bool {
+	_, n := escapedRune(escape)
+	return n == 0
+}
+
+func isNUL(escape []byte) bool {
+	r, n := escapedRune(escape)
+	return r == 0 && n == 6
 }

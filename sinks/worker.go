@@ -47,9 +47,10 @@ type Options struct {
 type Committed struct {
 	Consumer, Sink string
 	Epoch          stream.Epoch
-	Took           time.Duration // from reading the record to the commit
-	Lag            time.Duration // from publishing to the commit
-	FastForward    bool          // the rows were there already, just the position moved
+	Took           time.Duration     // from reading the record to the commit
+	Lag            time.Duration     // from publishing to the commit
+	FastForward    bool              // the rows were there already, just the position moved
+	Replaced       map[string]uint64 // values that the target could not hold and for which others stand in, by column
 }
 
 // Worker keeps one table of one sink equal to the newest epoch of a consumer.
@@ -232,7 +233,7 @@ func (w *Worker) apply(ctx context.Context, from Position, to stream.Epoch) (err
 	w.held, w.wanted = to, nil
 	w.committed(ctx, Committed{
 		Consumer: w.table.Consumer, Sink: w.name, Epoch: to,
-		Took: time.Since(began), Lag: time.Since(to.Time), FastForward: forward,
+		Took: time.Since(began), Lag: time.Since(to.Time), FastForward: forward, Replaced: replaced(tx),
 	})
 	return nil
 }
@@ -270,7 +271,11 @@ func (w *Worker) fill(ctx context.Context, tx Transaction, to stream.Epoch, forw
 }
 
 func (w *Worker) committed(ctx context.Context, c Committed) {
-	w.log.InfoContext(ctx, "epoch committed", "epoch", c.Epoch.Number, "checkpoint_id", c.Epoch.Snapshot.CheckpointID,
+	log, level := w.log, slog.LevelInfo
+	if len(c.Replaced) > 0 {
+		log, level = log.With("replaced", c.Replaced), slog.LevelWarn
+	}
+	log.Log(ctx, level, "epoch committed", "epoch", c.Epoch.Number, "checkpoint_id", c.Epoch.Snapshot.CheckpointID,
 		"full", c.Epoch.Full, "fast_forward", c.FastForward, "counts", c.Epoch.Counts, "took", c.Took, "lag", c.Lag)
 	if w.options.Commits != nil {
 		w.options.Commits(c)

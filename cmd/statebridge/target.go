@@ -17,18 +17,18 @@ import (
 
 // openSink opens the one target that the config names.
 func openSink(ctx context.Context, c config.Sink, log *slog.Logger) (sinks.Sink, error) {
-	drift := sinks.Drift(c.Drift)
+	drift, bad := sinks.Drift(c.Drift), sinks.BadValue(c.BadValue)
 	switch {
 	case c.Postgres != nil:
-		return postgres.Open(ctx, string(c.Postgres.URL), postgres.Options{Schema: c.Postgres.Schema, SchemaDrift: drift})
+		return postgres.Open(ctx, string(c.Postgres.URL), postgres.Options{Schema: c.Postgres.Schema, SchemaDrift: drift, BadValue: bad})
 	case c.Redis != nil:
 		t, err := tlsConfig(c.Redis.TLS)
 		if err != nil {
 			return nil, err
 		}
-		return redis.Open(ctx, string(c.Redis.URL), redis.Options{Key: c.Redis.Key, Encoding: redis.Encoding(c.Redis.Encoding), TLS: t, SchemaDrift: drift, Log: log.With("sink", c.Name)})
+		return redis.Open(ctx, string(c.Redis.URL), redis.Options{Key: c.Redis.Key, Encoding: redis.Encoding(c.Redis.Encoding), TLS: t, SchemaDrift: drift, BadValue: bad, Log: log.With("sink", c.Name)})
 	}
-	return sqlite.Open(ctx, c.SQLite.Path, sqlite.Options{SchemaDrift: drift})
+	return sqlite.Open(ctx, c.SQLite.Path, sqlite.Options{SchemaDrift: drift, BadValue: bad})
 }
 
 // tlsConfig reads the files that are named; nil when there are none.

@@ -7,16 +7,20 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/statebridge/statebridge/jsonscan"
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/row"
 	"github.com/statebridge/statebridge/stream"
 )
 
+const (
+	tooLong    = "the text is longer than the column"
+	tooPrecise = "it has more digits after the point than the column keeps; a column of type text keeps them all"
+)
+
 var (
-	errNull   = errors.New("it is null, and the column is NOT NULL")
-	errNUL    = errors.New("the text holds a NUL character, which PostgreSQL can't store")
-	errLong   = errors.New("the text is longer than the column")
-	errDigits = errors.New("it has more digits after the point than the column keeps; a column of type text keeps them all")
+	errNull       = errors.New("it is null, and the column is NOT NULL")
+	errNUL  error = &row.UnfitError{Reason: "the text holds a NUL character, which PostgreSQL can't store", Instead: row.Clean}
 )
 
 // encoder writes the values of one column in COPY's text format.
@@ -43,31 +47,47 @@ func (e *encoder) appendNull(dst []byte) ([]byte, error) {
 	return append(dst, `\N`...), nil
 }
 
-// append writes a JSON value.
+// append writes a JSON value, nil for null.
 func (e *encoder) append(dst, value []byte) ([]byte, error) {
+	if value == nil {
+		return e.appendNull(dst)
+	}
 	switch e.kind {
-	case "json", "jsonb":
+	case "json": // keeps the text as it is, escapes and all
 		return appendEscaped(dst, value), nil
+	case "jsonb":
+		return appendJSON(dst, value)
 	case "bytea":
 		return appendBytes(dst, value)
 	}
 	start := len(dst)
 	dst, err := appendText(dst, value)
+	if err == nil {
+		err = e.fits(dst[start:])
+	}
 	if err != nil {
 		return dst, err
 	}
-	return dst, e.fits(dst[start:])
+	if e.dated() {
+		return respellYear(dst, start, e.kind)
+	}
+	return dst, nil
 }
 
 // fits refuses what the column would round or cut without a word.
 func (e *encoder) fits(text []byte) error {
-	if e.length >= 0 && utf8.RuneCount(text) > e.length {
-		return errLong
+	switch {
+	case e.length >= 0 && utf8.RuneCount(text) > e.length:
+		if e.Type == "string" {
+			return &row.UnfitError{Reason: tooLong, Instead: row.Cut(e.length)}
+		}
+		return errors.New(tooLong) // half a number is another number
+	case e.scale < 0 || fraction(text) <= e.scale:
+		return nil
+	case e.kind == "numeric":
+		return errors.New(tooPrecise)
 	}
-	if e.scale >= 0 && fraction(text) > e.scale {
-		return errDigits
-	}
-	return nil
+	return &row.UnfitError{Reason: tooPrecise, Instead: row.CutSecond(e.scale)}
 }
 
 // fraction counts the digits after the point that say something; a decimal's exponent moves the point.
@@ -103,6 +123,17 @@ func appendText(dst, value []byte) ([]byte, error) {
 		return dst, errNUL
 	}
 	return appendEscaped(dst, text), nil
+}
+
+// appendJSON writes a value for jsonb, which stores characters and not their escapes.
+func appendJSON(dst, value []byte) ([]byte, error) {
+	switch {
+	case jsonscan.HasNUL(value):
+		return dst, errNUL
+	case jsonscan.HasLoneSurrogate(value):
+		return dst, row.ErrSurrogate
+	}
+	return appendEscaped(dst, value), nil
 }
 
 // appendEscaped writes bytes so that COPY reads them back.

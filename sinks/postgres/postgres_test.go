@@ -113,6 +113,9 @@ func target(t testing.TB, schema string) sinktest.Target {
 		Drift: func(t testing.TB, d sinks.Drift) sinks.Sink {
 			return open(t, postgres.Options{Schema: schema, SchemaDrift: d})
 		},
+		Bad: func(t testing.TB, b sinks.BadValue) sinks.Sink {
+			return open(t, postgres.Options{Schema: schema, BadValue: b})
+		},
 		Read: func(t testing.TB, table sinks.Table) []map[string]string { return read(t, schema, table) },
 		Wipe: func(t testing.TB, table sinks.Table) {
 			exec(t, "TRUNCATE "+sqltable.Quote(schema)+"."+sqltable.Quote(table.Consumer))

@@ -16,6 +16,7 @@ import (
 type Options struct {
 	Schema         string // of the mirrored tables; "": public
 	SchemaDrift    sinks.Drift
+	BadValue       sinks.BadValue
 	MaxConnections int32 // each consumer needs one while it writes; 0: pgx's default
 }
 
@@ -24,12 +25,16 @@ type Sink struct {
 	pool   *pgxpool.Pool
 	schema string
 	drift  sinks.Drift
+	bad    sinks.BadValue
 }
 
 // Open reads a connection string. It connects with the first use, so a server that is away for now is no error here.
 func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 	if !o.SchemaDrift.Valid() {
 		return nil, sinks.Permanent(fmt.Errorf("schema drift %q is none of add, stop and ignore", o.SchemaDrift))
+	}
+	if !o.BadValue.Valid() {
+		return nil, sinks.Permanent(fmt.Errorf("on bad value %q is neither reject nor replace", o.BadValue))
 	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -51,7 +56,7 @@ func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 	if o.Schema == "" {
 		o.Schema = "public"
 	}
-	return &Sink{pool: pool, schema: o.Schema, drift: o.SchemaDrift}, nil
+	return &Sink{pool: pool, schema: o.Schema, drift: o.SchemaDrift, bad: o.BadValue}, nil
 }
 
 // Close closes the connections.

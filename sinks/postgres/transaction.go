@@ -18,6 +18,7 @@ import (
 
 // transaction stages an epoch and turns it into two statements at the end.
 type transaction struct {
+	sinks.StandIns
 	sink  *Sink
 	conn  *pgxpool.Conn // nil once given back
 	tx    pgx.Tx
@@ -54,7 +55,7 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 	if err != nil {
 		return nil, err
 	}
-	x := &transaction{sink: s, conn: conn, tx: tx, table: t, to: to}
+	x := &transaction{StandIns: sinks.StandIns{On: s.bad}, sink: s, conn: conn, tx: tx, table: t, to: to}
 	if err := x.begin(ctx, from); err != nil {
 		return nil, errors.Join(classify(err), x.Rollback(ctx))
 	}
@@ -137,12 +138,10 @@ func (x *transaction) stage(c stream.Change) error {
 		if i > 0 {
 			text = append(text, '\t')
 		}
-		if e := &x.encoders[i]; x.values[i] != nil {
-			text, err = e.append(text, x.values[i])
-		} else if c.Op == 'd' && !e.Key {
+		if e := &x.encoders[i]; c.Op == 'd' && !e.Key {
 			text = append(text, `\N`...)
 		} else {
-			text, err = e.appendNull(text)
+			text, err = x.encode(text, e, x.values[i])
 		}
 		if err != nil {
 			return sinks.Refuse(x.table, x.to, c, x.encoders[i].Column.Name, err.Error())
@@ -156,6 +155,20 @@ func (x *transaction) stage(c stream.Change) error {
 	}
 	x.copying.text = x.endLine(text, c)
 	return nil
+}
+
+// encode writes a value, or what stands in for it until that fits.
+func (x *transaction) encode(dst []byte, e *encoder, value []byte) ([]byte, error) {
+	text, first := e.append(dst, value)
+	for err := first; err != nil; {
+		instead, ok := x.Instead(e.Column, value, err)
+		if !ok {
+			return dst, first
+		}
+		value = instead
+		text, err = e.append(dst, value)
+	}
+	return text, nil
 }
 
 // endLine adds what only staging has: the order of the changes and whether the row is gone.

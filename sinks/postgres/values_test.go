@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/postgres"
 	"github.com/statebridge/statebridge/stream"
@@ -51,7 +53,7 @@ func TestRefusedValues(t *testing.T) {
 		"NUL":             {put("s", `"\u0000"`), "s", "NUL"},
 		"NUL in jsonb":    {put("j", `{"secret":"\u0000"}`), "j", "NUL"},
 		"surrogate":       {put("s", `"\udc00"`), "s", "surrogate"},
-		"half pair jsonb": {put("j", `"\ud800"`), "j", "can't be read"},
+		"half pair jsonb": {put("j", `"\ud800"`), "j", "surrogate"},
 		"long key":        {put("id", `"`+string(long)+`"`), "", "too long for an index"},
 		"bytes":           {put("s", "\"\xff\""), "", "no UTF-8"},
 	}
@@ -73,6 +75,67 @@ func TestRefusedValues(t *testing.T) {
 		}
 	}
 	commit(t, s, table, epoch(table, 1, true), good)
+}
+
+// TestReplacedValues: each stand-in as docs/reference/columns.md has it, and what has none.
+func TestReplacedValues(t *testing.T) {
+	exec(t, "CREATE SCHEMA replaced", `CREATE TABLE replaced.narrow (id bigint PRIMARY KEY, s varchar(3), at timestamptz, t3 time(3), d date NOT NULL, n numeric(4,2), j jsonb)`)
+	s := open(t, postgres.Options{Schema: "replaced", BadValue: sinks.BadReplace})
+	defer s.Close()
+	table := prepared(t, s, "narrow", id, stream.Column{Name: "s", Type: "string"}, stream.Column{Name: "at", Type: "instant"}, stream.Column{Name: "t3", Type: "time"},
+		stream.Column{Name: "d", Type: "date"}, stream.Column{Name: "n", Type: "decimal"}, stream.Column{Name: "j", Type: "json"})
+	put := func(id int, members string) stream.Change {
+		key := fmt.Sprintf(`{"id":%d`, id)
+		return stream.Change{Op: 'c', Key: []byte(key + "}"), After: []byte(key + "," + members + "}")}
+	}
+	commit(t, s, table, epoch(table, 1, true),
+		put(1, `"s":"é\u0000\ud800x","at":"2026-01-01T00:00:00.123456999Z","t3":"23:59:59.9999","d":"2026-01-01","j":["\u0000"]`),
+		put(2, `"s":null,"at":"+1000000000-12-31T23:59:59Z","d":"2026-01-01"`),
+		put(3, `"at":"-1000000000-01-01T00:00:00Z","d":"-0043-03-15"`))
+	want := []map[string]string{
+		{"id": "1", "s": "é\ufffd\ufffd", "at": "2026-01-01T00:00:00.123456Z", "t3": "23:59:59.999", "d": "2026-01-01", "j": "[\"\ufffd\"]"},
+		{"id": "2", "d": "2026-01-01"}, {"id": "3", "d": "0044-03-15"},
+	}
+	if d := cmp.Diff(want, read(t, "replaced", table)); d != "" {
+		t.Error(d)
+	}
+	for column, members := range map[string]string{"d": `"d":"+999999999-01-01"`, "n": `"d":"2026-01-01","n":"1.234"`} { // NOT NULL; money is not rounded
+		var refused *sinks.RowError
+		if err := try(t, s, table, epoch(table, 2, false), put(4, members)); !errors.As(err, &refused) || refused.Column != column || strings.Contains(err.Error(), "NOT NULL") {
+			t.Errorf("%s: %v", column, err)
+		}
+	}
+}
+
+// TestFarYears: ISO 8601 and PostgreSQL spell years before 1 and after 9999 in their own ways.
+func TestFarYears(t *testing.T) {
+	exec(t, "CREATE SCHEMA years")
+	s := open(t, postgres.Options{Schema: "years"})
+	defer s.Close()
+	table := prepared(t, s, "years", id, stream.Column{Name: "d", Type: "date"}, stream.Column{Name: "at", Type: "instant"}, stream.Column{Name: "dt", Type: "datetime"})
+	var changes []stream.Change
+	for i, year := range []string{"+10000", "+294276", "0000", "-0001", "-0098", "-4712", "0001", "9999"} {
+		changes = append(changes, stream.Change{Op: 'c', Key: fmt.Appendf(nil, `{"id":%d}`, i),
+			After: fmt.Appendf(nil, `{"id":%d,"d":"%[2]s-12-31","at":"%[2]s-12-31T23:59:59.5Z","dt":"%[2]s-12-31T23:59:59"}`, i, year)})
+	}
+	commit(t, s, table, epoch(table, 1, true), changes...)
+	conn := connect(t)
+	rows, err := conn.Query(t.Context(), `SELECT (SELECT count(*) FROM years.years WHERE extract(year FROM d) = extract(year FROM at AT TIME ZONE 'UTC') AND
+		extract(year FROM d) = extract(year FROM dt) AND extract(month FROM dt) = 12 AND extract(second FROM at) = 59.5), extract(year FROM d)::int FROM years.years ORDER BY id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for rows.Next() {
+		var same, year int
+		if err := rows.Scan(&same, &year); err != nil || same != len(changes) {
+			t.Fatal(same, err)
+		}
+		got = append(got, year)
+	}
+	if d := cmp.Diff([]int{10000, 294276, -1, -2, -99, -4713, 1, 9999}, got); d != "" { // extract counts BC, without a year 0
+		t.Error(d)
+	}
 }
 
 // TestNumbersTooBig: the server's own limit, 131072 digits before the point.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/row"
 	"github.com/statebridge/statebridge/stream"
 )
@@ -14,8 +15,8 @@ import (
 const maxValue = 512 << 20
 
 var (
-	errBig  = errors.New("the value is longer than the server takes (proto-max-bulk-len)")
-	errNull = errors.New("encoding string can't hold a null; hash and json can")
+	errBig  error = &row.UnfitError{Reason: "the value is longer than the server takes (proto-max-bulk-len)", Instead: row.Null}
+	errNull       = errors.New("encoding string can't hold a null; hash and json can")
 )
 
 // form gives a row's arguments for the rows script; their texts are the next batch's. An error comes with the column that it is about, if it is one.
@@ -28,6 +29,26 @@ func (x *transaction) form(c stream.Change, values [][]byte) (args []any, column
 		return nil, column, err
 	}
 	return []any{"s", t.word()}, "", nil
+}
+
+// fit puts stand-ins into the place of values that can't be written. JSON is written as it came: it is refused or not as a whole.
+func (x *transaction) fit(values [][]byte) {
+	if x.On != sinks.BadReplace || x.sink.options.Encoding == JSON {
+		return
+	}
+	for i, c := range x.table.Columns {
+		if c.Key || values[i] == nil {
+			continue
+		}
+		text, err := x.appendField(x.tried[:0], c.Type, values[i])
+		x.tried = text
+		if err == nil || x.sink.options.Encoding == String && errors.Is(err, errBig) { // which has no null
+			continue
+		}
+		if instead, ok := x.Instead(c, values[i], err); ok {
+			values[i] = instead
+		}
+	}
 }
 
 // appendObject gives a row's JSON without the columns that are left out.

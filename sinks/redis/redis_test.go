@@ -39,6 +39,7 @@ func target(t testing.TB, any client.UniversalClient, url string, nodes ...*clie
 	return sinktest.Target{
 		Open:  func(t testing.TB) sinks.Sink { return open(t, url, redis.Options{}) },
 		Drift: func(t testing.TB, d sinks.Drift) sinks.Sink { return open(t, url, redis.Options{SchemaDrift: d}) },
+		Bad:   func(t testing.TB, b sinks.BadValue) sinks.Sink { return open(t, url, redis.Options{BadValue: b}) },
 		Read: func(t testing.TB, table sinks.Table) (found []map[string]string) {
 			pipe := any.Pipeline()
 			for _, k := range keys(t, nodes...) {

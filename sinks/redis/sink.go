@@ -34,6 +34,7 @@ type Options struct {
 	Key         string   // template; "": the consumer's name and the key columns, with colons between
 	Encoding    Encoding // "": Hash
 	SchemaDrift sinks.Drift
+	BadValue    sinks.BadValue
 	TLS         *tls.Config // for a rediss address
 	// Log gets, at debug, what go-redis says of its connections; nil: nobody. go-redis has one logger in a process: that of the sink opened last.
 	Log *slog.Logger
@@ -71,6 +72,9 @@ func Open(_ context.Context, url string, o Options) (*Sink, error) {
 	}
 	if !o.SchemaDrift.Valid() {
 		return nil, sinks.Permanent(fmt.Errorf("schema drift %q is none of add, stop and ignore", o.SchemaDrift))
+	}
+	if !o.BadValue.Valid() {
+		return nil, sinks.Permanent(fmt.Errorf("on bad value %q is neither reject nor replace", o.BadValue))
 	}
 	redirect(o.Log)
 	return &Sink{url: url, options: o, tables: map[string]*table{}}, nil

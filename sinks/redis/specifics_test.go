@@ -367,6 +367,29 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
+// TestLongValuesReplaced: a value that is too long is a field that is not there; encoding string has no such thing.
+func TestLongValuesReplaced(t *testing.T) {
+	server := sinktest.StartRedis(t, "--proto-max-bulk-len", "2mb")
+	s := open(t, server.URL, redis.Options{BadValue: sinks.BadReplace})
+	defer s.Close()
+	table := prepared(t, s, "c", id, value, stream.Column{Name: "n", Type: "string"})
+	long := put(`{"id":"a"}`, `{"id":"a","value":"`+strings.Repeat("x", 3<<20)+`","n":"\ud800"}`)
+	if err := try(t.Context(), s, table, epoch(table, 1, true), long); err != nil {
+		t.Fatal(err)
+	}
+	got := dial(t, server.Addr).HGetAll(t.Context(), "c:a").Val()
+	if d := cmp.Diff(map[string]string{"id": "a", "n": "\ufffd"}, got); d != "" {
+		t.Fatal(d)
+	}
+	texts := open(t, server.URL, redis.Options{BadValue: sinks.BadReplace, Encoding: redis.String})
+	defer texts.Close()
+	table = prepared(t, texts, "d", id, value)
+	var refused *sinks.RowError
+	if err := try(t.Context(), texts, table, epoch(table, 1, true), put(`{"id":"a"}`, `{"id":"a","value":"`+strings.Repeat("x", 3<<20)+`"}`)); !errors.As(err, &refused) || refused.Column != "value" {
+		t.Fatalf("err = %v", err)
+	}
+}
+
 // TestOutOfMemory: 1000 deletes get through between 10 upserts that do not; nothing is shown as complete; all is well once there is room.
 func TestOutOfMemory(t *testing.T) {
 	server := sinktest.StartRedis(t)

@@ -20,6 +20,7 @@ import (
 
 // transaction writes the rows of an epoch as they come, and the position at the end. One batch is on its way while the next one is built.
 type transaction struct {
+	sinks.StandIns
 	sink   *Sink
 	client redis.UniversalClient
 	table  sinks.Table
@@ -36,6 +37,7 @@ type transaction struct {
 	all, key *jsonscan.Columns
 	keyed    []int // where the key columns stand among all
 	part     [][]byte
+	tried    []byte // room to see whether a value can be written
 	next     *batch
 	way      chan sent // of the batch on its way; nil when there is none
 	rows     int64
@@ -62,9 +64,9 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 	}
 	_, cluster := client.(*redis.ClusterClient)
 	x := &transaction{
-		sink: s, client: client, table: t, keys: keys, to: to, token: rand.Text(), single: !cluster, limit: limit, next: newBatch(),
+		StandIns: sinks.StandIns{On: s.options.BadValue}, sink: s, client: client, table: t, keys: keys, to: to, token: rand.Text(), single: !cluster, limit: limit, next: newBatch(),
 	}
-	x.fit()
+	x.takeApart()
 	if x.head = x.header(); x.single {
 		x.guard = positionKey(t)
 	}
@@ -74,8 +76,8 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 	return x, nil
 }
 
-// fit makes what takes rows apart.
-func (x *transaction) fit() {
+// takeApart makes what takes rows apart.
+func (x *transaction) takeApart() {
 	x.table.Columns = x.keys.columns
 	x.all, x.key = row.NewScanner(x.keys.columns, x.keys.ignored...), row.NewScanner(sqltable.Keys(x.keys.columns))
 	for i, c := range x.keys.columns {
@@ -275,7 +277,9 @@ func (x *transaction) values(c stream.Change) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return values[:len(x.keys.columns)], nil
+	values = values[:len(x.keys.columns)]
+	x.fit(values)
+	return values, nil
 }
 
 // rowKey makes the key of the values of the key columns. An error comes with the column that it is about, if it is one.

@@ -41,9 +41,9 @@ func (s *Sink) Verify(ctx context.Context, t sinks.Table, at sinks.Position, tem
 	}
 	kept, ignored := s.options.SchemaDrift.Split(t.Columns, func(c stream.Column) bool { return slices.Contains(names, c.Name) })
 	v := &verification{at: at, x: &transaction{
-		sink: s, client: client, table: t, keys: &table{template: keys, columns: kept, ignored: ignored}, limit: limit,
+		StandIns: sinks.StandIns{On: s.options.BadValue}, sink: s, client: client, table: t, keys: &table{template: keys, columns: kept, ignored: ignored}, limit: limit,
 	}}
-	v.x.fit()
+	v.x.takeApart()
 	if err := v.still(ctx); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 var (
 	// ErrSurrogate marks a string with half a surrogate pair: Java holds such text, UTF-8 can't.
-	ErrSurrogate = errors.New("the text holds a lone surrogate, which UTF-8 can't encode")
+	ErrSurrogate error = &UnfitError{Reason: "the text holds a lone surrogate, which UTF-8 can't encode", Instead: Clean}
 	// ErrNoBytes marks a value that should be bytes in base64.
 	ErrNoBytes = errors.New("the value is not base64")
 )

@@ -32,3 +32,27 @@ func TestAppendBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestStandIns(t *testing.T) {
+	for _, test := range []struct {
+		instead    func([]byte) []byte
+		value, was string
+	}{
+		{row.Clean, `"a\u0000\ud800\\u0000\ud83d\ude00\udc00"`, `"a\ufffd\ufffd\\u0000\ud83d\ude00\ufffd"`},
+		{row.Clean, `{"\u0000":["\n"]}`, `{"\ufffd":["\n"]}`},
+		{row.Cut(3), `"\u00e9😀<\n"`, `"é😀<"`},
+		{row.Cut(0), `"a"`, `""`},
+		{row.Cut(9), `"ab"`, `"ab"`},
+		{row.CutSecond(6), `"2026-01-01T00:00:00.123456789Z"`, `"2026-01-01T00:00:00.123456Z"`},
+		{row.CutSecond(0), `"23:59:59.5"`, `"23:59:59"`},
+		{row.CutSecond(3), `"23:59:59.5"`, `"23:59:59.5"`},
+		{row.CutSecond(3), `"23:59:59"`, `"23:59:59"`},
+	} {
+		if got := test.instead([]byte(test.value)); string(got) != test.was {
+			t.Errorf("%s: %s, want %s", test.value, got, test.was)
+		}
+	}
+	if row.Null([]byte("1")) != nil {
+		t.Error("null is something")
+	}
+}

@@ -22,6 +22,8 @@ type Target struct {
 	Open func(t testing.TB) sinks.Sink // another sink on the same, shared store; closed by the suite
 	// Drift opens one that does as it says when a schema grows.
 	Drift func(t testing.TB, d sinks.Drift) sinks.Sink
+	// Bad opens one that does as it says with values that it can't hold.
+	Bad func(t testing.TB, b sinks.BadValue) sinks.Sink
 	// Read gives the rows of a table as text: column to value, null absent. A json column reads as JSON, bytes as base64.
 	Read func(t testing.TB, table sinks.Table) []map[string]string
 	Wipe func(t testing.TB, table sinks.Table) // deletes all rows, or whatever says that they are there, behind the sink's back

@@ -7,6 +7,7 @@ import (
 
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/row"
+	"github.com/statebridge/statebridge/stream"
 )
 
 var errNoNumber = errors.New("it is no number of the column's type")
@@ -20,7 +21,7 @@ func (s *statement) bind(object []byte) (column string, err error) {
 	for i, c := range s.columns {
 		s.args[i] = nil
 		if values[i] != nil {
-			s.args[i], err = s.value(c.Type, values[i])
+			s.args[i], err = s.write(c, values[i])
 		} else if c.Key {
 			err = sinks.ErrNullKey
 		}
@@ -29,6 +30,18 @@ func (s *statement) bind(object []byte) (column string, err error) {
 		}
 	}
 	return "", nil
+}
+
+// write makes an argument of a value, or of what stands in for it.
+func (s *statement) write(c stream.Column, value []byte) (any, error) {
+	arg, err := s.value(c.Type, value)
+	if err == nil {
+		return arg, nil
+	}
+	if instead, ok := s.bad.Instead(c, value, err); ok {
+		return s.value(c.Type, instead)
+	}
+	return nil, err
 }
 
 func (s *statement) value(logical string, value []byte) (any, error) {

@@ -19,11 +19,13 @@ import (
 // Options tune a Sink; the zero value works.
 type Options struct {
 	SchemaDrift sinks.Drift
+	BadValue    sinks.BadValue
 }
 
 // Sink is a SQLite file.
 type Sink struct {
 	drift sinks.Drift
+	bad   sinks.BadValue
 	write *sql.DB // one connection: SQLite has one writer
 	read  *sql.DB // positions are read while another consumer's epoch is being written
 	made  atomic.Bool
@@ -34,6 +36,9 @@ func Open(ctx context.Context, path string, o Options) (*Sink, error) {
 	if !o.SchemaDrift.Valid() {
 		return nil, sinks.Permanent(fmt.Errorf("schema drift %q is none of add, stop and ignore", o.SchemaDrift))
 	}
+	if !o.BadValue.Valid() {
+		return nil, sinks.Permanent(fmt.Errorf("on bad value %q is neither reject nor replace", o.BadValue))
+	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -42,7 +47,7 @@ func Open(ctx context.Context, path string, o Options) (*Sink, error) {
 		"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)"},
 		"_txlock": {"immediate"},
 	}.Encode()}
-	s := &Sink{drift: o.SchemaDrift}
+	s := &Sink{drift: o.SchemaDrift, bad: o.BadValue}
 	if s.write, err = sql.Open("sqlite", file.String()); err != nil {
 		return nil, err
 	}

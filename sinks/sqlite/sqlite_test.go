@@ -93,6 +93,13 @@ func TestConformance(t *testing.T) {
 			}
 			return s
 		},
+		Bad: func(t testing.TB, b sinks.BadValue) sinks.Sink {
+			s, err := sqlite.Open(t.Context(), path, sqlite.Options{BadValue: b})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
 		Read:  func(t testing.TB, table sinks.Table) []map[string]string { return read(t, plain, table) },
 		Wipe:  func(t testing.TB, table sinks.Table) { exec(t, plain, "DROP TABLE "+sqltable.Quote(table.Consumer)) },
 		Whole: true,

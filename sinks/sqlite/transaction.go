@@ -16,6 +16,7 @@ import (
 
 // transaction writes straight into the table: SQLite has one writer, and readers see nothing before the commit.
 type transaction struct {
+	sinks.StandIns
 	tx     *sql.Tx
 	drift  sinks.Drift
 	table  sinks.Table
@@ -32,6 +33,7 @@ type statement struct {
 	scanner *jsonscan.Columns
 	args    []any
 	text    []byte
+	bad     *sinks.StandIns
 }
 
 // Begin takes the write lock and compares the position with the one that was seen.
@@ -40,7 +42,7 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 	if err != nil {
 		return nil, classify(err)
 	}
-	x := &transaction{tx: tx, drift: s.drift, table: t, to: to}
+	x := &transaction{StandIns: sinks.StandIns{On: s.bad}, tx: tx, drift: s.drift, table: t, to: to}
 	if err := x.begin(ctx, from); err != nil {
 		return nil, errors.Join(classify(err), ignoreDone(tx.Rollback()))
 	}
@@ -103,7 +105,7 @@ func (x *transaction) prepare(ctx context.Context, known managed, ignored []stre
 
 func (x *transaction) statement(ctx context.Context, query string, columns []stream.Column, ignored ...stream.Column) (statement, error) {
 	s, err := x.tx.PrepareContext(ctx, query)
-	return statement{Stmt: s, columns: columns, scanner: row.NewScanner(columns, ignored...), args: make([]any, len(columns))}, err
+	return statement{Stmt: s, columns: columns, scanner: row.NewScanner(columns, ignored...), args: make([]any, len(columns)), bad: &x.StandIns}, err
 }
 
 // Apply runs a statement for each change.

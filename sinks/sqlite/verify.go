@@ -20,6 +20,7 @@ import (
 type verification struct {
 	conn  *sql.Conn
 	drift sinks.Drift
+	bad   sinks.StandIns
 	table sinks.Table
 	equal statement // looks up a row: whether each column is as bound, then what it holds
 	keep  statement // notes a key
@@ -31,7 +32,7 @@ func (s *Sink) Verify(ctx context.Context, t sinks.Table, at sinks.Position, _ s
 	if err != nil {
 		return nil, classify(err)
 	}
-	v := &verification{conn: conn, drift: s.drift, table: t}
+	v := &verification{conn: conn, drift: s.drift, bad: sinks.StandIns{On: s.bad}, table: t}
 	if err := v.begin(ctx, at); err != nil {
 		return nil, errors.Join(classify(err), v.Close(ctx))
 	}
@@ -79,7 +80,7 @@ func (v *verification) begin(ctx context.Context, at sinks.Position) error {
 
 func (v *verification) prepare(ctx context.Context, query string, columns []stream.Column, ignored ...stream.Column) (statement, error) {
 	s, err := v.conn.PrepareContext(ctx, query)
-	return statement{Stmt: s, columns: columns, scanner: row.NewScanner(columns, ignored...), args: make([]any, len(columns))}, err
+	return statement{Stmt: s, columns: columns, scanner: row.NewScanner(columns, ignored...), args: make([]any, len(columns)), bad: &v.bad}, err
 }
 
 // Expect looks up each row.
