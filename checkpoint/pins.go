@@ -194,7 +194,7 @@ func (p *Pins) acquire(ctx context.Context, uri string) (name string, err error)
 	if err != nil {
 		return "", err
 	}
-	name = digest(fmt.Sprintf("%s\x00%d\x00%d", uri, info.Size, info.ModTime.UnixNano()))
+	name = digest(fmt.Sprintf("%s\x00%d\x00%d%s", uri, info.Size, info.ModTime.UnixNano(), info.Version))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.refs[name] == 0 {

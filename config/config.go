@@ -41,6 +41,8 @@ type TLS struct {
 type Storage struct {
 	CA       string `yaml:"ca" doc:"Certificates (PEM) that servers may chain to, beside the system's."`
 	Requests int    `yaml:"requests" default:"64" min:"1" max:"1024" doc:"Requests under way at once to each store."`
+	Cache    string `yaml:"cache" doc:"Directory in which commands keep what they read of remote snapshots. Empty: nothing is kept."`
+	CacheMiB int    `yaml:"cache_mib" default:"1024" min:"1" max:"1048576" doc:"Mebibytes that the cache may hold."`
 	S3       S3     `yaml:"s3" doc:"Amazon S3 and what speaks its protocol."`
 	GCS      GCS    `yaml:"gcs" doc:"Google Cloud Storage."`
 	Azure    Azure  `yaml:"azure" doc:"Azure Blob Storage and Data Lake Storage."`

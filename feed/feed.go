@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/fault"
 	"github.com/statebridge/statebridge/registry"
 	"github.com/statebridge/statebridge/state"
@@ -91,6 +92,8 @@ func (f *Feed) Run(ctx context.Context) error {
 				continue // look again at once: there may be a backlog
 			case errors.Is(err, errNothing):
 				f.options.Answer = nil
+			case errors.Is(err, storage.ErrUnavailable):
+				f.log.WarnContext(ctx, "the storage does not answer, looking again later", "error", err)
 			case passing(err):
 				f.log.ErrorContext(ctx, "snapshot passed over, waiting for the next", "error", err)
 			default:

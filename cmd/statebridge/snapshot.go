@@ -68,7 +68,7 @@ func (f *snapshotFlags) options() (checkpoint.Options, error) {
 		if err != nil {
 			return checkpoint.Options{}, err
 		}
-		f.store, f.requests = newStore(c), c.Requests
+		f.store, f.requests = newCachedStore(c), c.Requests
 	}
 	if f.table == nil && f.schema != "" {
 		if f.table, err = readFlussTable(f.schema); err != nil {

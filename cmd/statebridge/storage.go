@@ -8,6 +8,7 @@ import (
 
 	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/checkpoint/storage/azure"
+	"github.com/statebridge/statebridge/checkpoint/storage/cache"
 	"github.com/statebridge/statebridge/checkpoint/storage/gcs"
 	"github.com/statebridge/statebridge/checkpoint/storage/remote"
 	"github.com/statebridge/statebridge/checkpoint/storage/s3"
@@ -51,6 +52,14 @@ func storageOverrides(flags *pflag.FlagSet) map[string]string {
 // loadStorage is for commands without a config.
 func loadStorage(flags *pflag.FlagSet) (*config.Storage, error) {
 	return config.LoadStorage(os.LookupEnv, storageOverrides(flags))
+}
+
+// newCachedStore is for commands that come again; run has its pins instead.
+func newCachedStore(c *config.Storage) storage.Remote {
+	if c.Cache == "" {
+		return newStore(c)
+	}
+	return cache.New(c.Cache, int64(c.CacheMiB)<<20, newStore(c))
 }
 
 // newStore opens nothing yet.

@@ -223,3 +223,34 @@ func TestSchemes(t *testing.T) {
 		t.Errorf("the config knows %v, the stores are of %v", config.Schemes, schemes.Known())
 	}
 }
+
+// TestCache: a command that comes again asks for no byte of a file that it has read, and whatever happens to the cache it prints the same.
+func TestCache(t *testing.T) {
+	server, dir := storagetest.StartS3(t, bucket), t.TempDir()
+	proxy := storagetest.StartFaults(t, server.URL)
+	login(t, proxy.URL)
+	t.Setenv("STATEBRIDGE_STORAGE_CACHE", filepath.Join(dir, "cache"))
+	at := uploadDemo(t, server, filepath.Join(dir, "cp"), 5)
+	gets := 0
+	export := func() (string, int) {
+		gets = 0
+		proxy.Next(func(r *http.Request) bool {
+			if r.Method == http.MethodGet && r.Header.Get("Range") != "" && !strings.HasSuffix(r.URL.Path, "_metadata") {
+				gets++
+			}
+			return false
+		}, nil)
+		return succeed(t, "export", "s3://flink/cp/"+at), gets
+	}
+	first, cold := export()
+	second, warm := export()
+	if first == "" || second != first || cold == 0 || warm*4 > cold {
+		t.Errorf("%d requests for ranges, then %d; equal: %t", cold, warm, first == second)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "cache")); err != nil {
+		t.Fatal(err)
+	}
+	if third, again := export(); third != first || again != cold {
+		t.Errorf("without the cache %d requests, equal: %t", again, third == first)
+	}
+}
