@@ -55,6 +55,23 @@ func (b *bench) diff(ctx context.Context, t *table, keys int) error {
 	return nil
 }
 
+// grow measures a diff without anything beside it.
+func (b *bench) grow(ctx context.Context, keys int) error {
+	p, err := b.snapshots(ctx, keys)
+	if err != nil {
+		return err
+	}
+	if _, err := b.check(ctx, p.changes, "diff", p.base, p.next); err != nil {
+		return err
+	}
+	ours := b.ours(diffRuns, "diff", p.base, p.next)
+	if err := contest(ctx, b.rounds, ours); err != nil {
+		return err
+	}
+	b.diffs[keys] = diffResult{p, ours.each(seconds)}
+	return nil
+}
+
 var explainedBytes = map[string]*regexp.Regexp{
 	"shared": regexp.MustCompile(`in both \d+ files \((\d+) bytes\)`),
 	"new":    regexp.MustCompile(`only next \d+ files \((\d+) bytes\)`),

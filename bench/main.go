@@ -63,7 +63,7 @@ func flags() settings {
 	flag.DurationVar(&s.limit, "limit", 10*time.Minute, "a run that takes longer is stopped, and with it the bench; the stacks of its threads are shown")
 	flag.IntVar(&s.peerKeys, "peer-keys", 5_000_000, "the State Processor API is left out above so many keys")
 	flag.IntVar(&s.rows, "rows", 500_000, "rows that are published and applied")
-	flag.StringVar(&s.items, "items", "export,diff,remote,scan,publish,apply,once,drain", "what to measure")
+	flag.StringVar(&s.items, "items", "export,diff,remote,scan,publish,apply,once,drain", "what to measure; growth is the part of diff that needs no peer")
 	s.keys = []int{1_000_000}
 	flag.Func("keys", "sizes of the state, as 1000000,5000000 (default 1000000)", func(v string) (err error) {
 		s.keys, err = parseSizes(v)
@@ -113,7 +113,12 @@ func (b *bench) steps() (steps []func(context.Context, *table) error) {
 			steps = append(steps, func(ctx context.Context, t *table) error { return b.remote(ctx, t, keys) })
 		}
 	}
-	if b.wants("diff") {
+	if b.wants("growth") && !b.wants("diff") {
+		for _, keys := range b.keys {
+			steps = append(steps, func(ctx context.Context, _ *table) error { return b.grow(ctx, keys) })
+		}
+	}
+	if b.wants("diff") || b.wants("growth") {
 		steps = append(steps, b.growth)
 	}
 	if b.wants("scan") {

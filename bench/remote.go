@@ -70,7 +70,7 @@ func runDiffOver(ctx context.Context, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	var store storage.Store = storage.Local()
+	store := storage.Local()
 	if *delay > 0 {
 		far := &slow.Store{Inner: store, Delay: *delay, Single: *single}
 		if store = far; *single {

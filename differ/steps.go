@@ -57,8 +57,11 @@ func (d *diff) explain(s Step) {
 	}
 }
 
-// aheadOf is how many stretches are begun before the one that is walked has ended.
-const aheadOf = 3
+// How many stretches are begun before the one that is walked has ended: those of far files wait for most of their time.
+const (
+	nearAhead = 1
+	farAhead  = 3
+)
 
 // begun is a stretch, and its walk once that has begun.
 type begun struct {
@@ -79,7 +82,11 @@ func (d *diff) steps(ctx context.Context, base, next *checkpoint.Table, groups c
 		}
 	}()
 	for i, s := range list {
-		for _, soon := range list[i:min(i+1+aheadOf, len(list))] {
+		ahead := nearAhead
+		if s.Latency > 0 {
+			ahead = farAhead
+		}
+		for _, soon := range list[i:min(i+1+ahead, len(list))] {
 			soon.begin(ctx)
 		}
 		if err := d.step(ctx, s, base, next); err != nil || d.stopped {

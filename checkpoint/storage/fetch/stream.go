@@ -60,19 +60,18 @@ func (s *Stream) Bytes(off int64, n int) ([]byte, error) {
 		return b, s.file.ReadAt(s.ctx, b, off)
 	}
 	s.end = max(s.end, off+int64(n))
-	out := append(s.joined[:0], s.cur.from(off)...)
-	for len(out) < n {
-		if err := s.advance(off + int64(len(out))); err != nil {
+	s.joined = append(s.joined[:0], s.cur.from(off)...)
+	for len(s.joined) < n {
+		if err := s.advance(off + int64(len(s.joined))); err != nil {
 			return nil, err
 		}
 		if b := s.cur.bytes(off, n); b != nil {
 			return b, nil
 		}
-		part := s.cur.from(off + int64(len(out)))
-		out = append(out, part[:min(len(part), n-len(out))]...)
+		part := s.cur.from(off + int64(len(s.joined)))
+		s.joined = append(s.joined, part[:min(len(part), n-len(s.joined))]...)
 	}
-	s.joined = out
-	return out, nil
+	return s.joined, nil
 }
 
 // advance moves to the piece that has the byte at off, which lies behind the present one.
