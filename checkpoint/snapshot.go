@@ -36,7 +36,7 @@ type Options struct {
 // Reading bounds what is under way from a store that answers slowly; the zero value works.
 type Reading struct {
 	Requests int   // at once; 0: 64
-	Ahead    int64 // bytes fetched before they are needed, by all that reads the snapshot; 0: 32 MiB
+	Ahead    int64 // bytes fetched before they are needed, by all that reads the snapshot; 0: 64 MiB
 }
 
 // PathMap says that what lay below From lies below To now.

@@ -39,7 +39,7 @@ func newWalk(ctx context.Context, base, next *DB, s Split, lower, upper []byte) 
 	w := &walk{ctx: ctx, limit: firstBatch, keys: batchKeys, bytes: batchBytes, spare: make(chan []question, 2), stopped: make(chan struct{}), finder: next.Finder(ctx, s.Common)}
 	if next.link.Far() {
 		w.limit, w.keys = batchKeys, farBatch*batchKeys
-		w.bytes = int(min(farBatch*batchBytes, next.link.Memory()/2))
+		w.bytes = int(min(farBatch*batchBytes, next.link.Memory()/4))
 	}
 	w.base = side{db: base, files: s.OnlyBase, lower: lower, upper: upper}
 	w.next = side{db: next, files: s.OnlyNext, lower: lower, upper: upper}

@@ -45,7 +45,7 @@ func runningLimits(memory config.Size) limits { return limitsOf(int(memory), run
 func limitsOf(memory, code, heap int) limits {
 	debug.SetMemoryLimit(int64(memory - code - memory/32))
 	left := memory - code - heap
-	return limits{sort: spill.NewMemory(left / 4), rows: left / 4, window: min(left/8, 8<<20), ahead: left / 8, far: int64(min(left/8, 32<<20)), maxRow: memory / 16}
+	return limits{sort: spill.NewMemory(left / 4), rows: left / 4, window: min(left/8, 8<<20), ahead: left / 8, far: int64(min(left/8, 64<<20)), maxRow: memory / 16}
 }
 
 // options gives those of a snapshot as far as they concern memory.

@@ -13,12 +13,12 @@ import (
 // Options tune a Link; the zero value works.
 type Options struct {
 	Lanes  int   // requests under way at once to a store that is far; 0: 64
-	Memory int64 // bytes that may lie fetched before they are needed; 0: 32 MiB
+	Memory int64 // bytes that may lie fetched before they are needed; 0: 64 MiB
 }
 
 const (
 	defaultLanes  = 64
-	defaultMemory = 32 << 20
+	defaultMemory = 64 << 20
 	nearLanes     = 16        // requests at once where the files are near
 	farRate       = 512 << 20 // bytes a second that are taken to come over all lanes together
 	nearRate      = 1 << 30
