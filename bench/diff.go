@@ -65,7 +65,7 @@ func (b *bench) grow(ctx context.Context, keys int) error {
 		return err
 	}
 	ours := b.ours(diffRuns, "diff", p.base, p.next)
-	if err := contest(ctx, b.rounds, ours); err != nil {
+	if err := contest(ctx, b.rounds, b.limit, ours); err != nil {
 		return err
 	}
 	b.diffs[keys] = diffResult{p, ours.each(seconds)}
