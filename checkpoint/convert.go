@@ -55,7 +55,10 @@ func (t *Table) convert(ctx context.Context, groups KeyGroups, c Converter) erro
 		reading.Go(func() { lanes[i].readEach(ctx, t, ranges[i:], readers) })
 	}
 	for range c.Workers {
-		g.Go(func() error { return convertBatches(work, c.Append()) })
+		g.Go(func() error {
+			convertBatches(work, c.Append())
+			return nil
+		})
 	}
 	g.Go(func() error {
 		for k := range ranges {
@@ -93,13 +96,12 @@ func (t *Table) ranges(groups KeyGroups, readers int) []KeyGroups {
 }
 
 // convertBatches is a worker.
-func convertBatches(work <-chan *batch, appendRow func(dst []byte, r *state.Row) ([]byte, error)) error {
+func convertBatches(work <-chan *batch, appendRow func(dst []byte, r *state.Row) ([]byte, error)) {
 	var row state.Row
 	for b := range work {
 		b.convert(&row, appendRow)
 		b.done <- struct{}{}
 	}
-	return nil
 }
 
 // lane is the way of one reader's batches: from the free ones to the reader, to a worker, to the writer, and back.
