@@ -96,6 +96,8 @@ func TestCodecs(t *testing.T) {
 		{newTuple([]Codec{int8Codec, bitmapCodec, int8Codec}), "01 00000001 ff 02", `[1,{"$raw":"AAAAAf8=","$type":"org.apache.flink.types.bitmap.Bitmap","$why":"a BITMAP"},2]`},
 		{javaCodec, "aced0005 70", `{"$raw":"rO0ABXA=","$type":"java.io.Serializable","$why":"an object in Java serialization"}`},
 		{newOption([]Codec{int8Codec}), "01 07", "7"}, {newOption([]Codec{int8Codec}), "00", "null"}, {nullValueCodec, "", "null"},
+		{newSides([]Codec{int32Codec, stringCodec}), "01 00000007", `{"left":7}`}, {newSides([]Codec{int32Codec, stringCodec}), "02 02 61", `{"right":"a"}`},
+		{newJoined([]Codec{stringCodec}), "01 02 61", `{"joined":true,"record":"a"}`},
 		{newTTL([]Codec{int64Codec, stringCodec}), "0000000000000009 02 61", `"a"`},
 		{point, "01", "null"}, {point, "02 00 00000001 00 02 61", `{"$class":"Point","label":"a","x":1}`}, {point, "02 01 01", `{"$class":"Point","label":null,"x":null}`},
 		{point, "08 00 02 00 3ff0000000000000", `{"$class":"Point3","z":1.0}`}, {point, "04 0003 4f6464 0000000000000005", `{"$class":"Odd","$value":5}`},
@@ -115,6 +117,7 @@ func TestCodecsRefuse(t *testing.T) {
 		text  string
 	}{
 		{int32Codec, "000000", fault.ErrTruncated, "4 bytes wanted, 3 left"},
+		{newSides([]Codec{int32Codec, stringCodec}), "03 02 61", fault.ErrCorrupt, "side 3 of a join"},
 		{stringValueCodec, "05 61", fault.ErrTruncated, "5 bytes wanted, 1 left"},
 		{stringValueCodec, "ffffffffffff7f", fault.ErrCorrupt, "string of"},
 		{stringCodec, "05 61", fault.ErrTruncated, "4 bytes wanted, 1 left"},

@@ -47,6 +47,8 @@ func init() {
 		table + "ExternalSerializer":                                              readExternal,
 		"org.apache.flink.table.dataview.NullSerializer":                          simple(dataViewCodec),
 		"org.apache.flink.streaming.runtime.streamrecord.StreamElementSerializer": composite(1, newStreamElement),
+		"org.apache.flink.streaming.api.datastream.CoGroupedStreams":              composite(2, newSides),
+		"org.apache.flink.streaming.api.operators.co.IntervalJoinOperator":        composite(1, newJoined),
 		runtime + "NullableSerializer":                                            readNullable,
 		runtime + "TupleSerializerSnapshot":                                       readTuple,
 		runtime + "Tuple0SerializerSnapshot":                                      simple(tuple0Codec),

@@ -22,6 +22,7 @@ public final class Main {
                 case "emptied" -> Moves.emptied(r);
                 case "entropy" -> Moves.entropy(r);
                 case "ttl" -> Moves.ttl(r);
+                case "joins" -> Joins.run(r);
                 default -> throw new IllegalArgumentException(what);
             }
             r.write(what);
