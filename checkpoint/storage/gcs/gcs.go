@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -166,7 +167,8 @@ func (d *driver) List(ctx context.Context, dir remote.Place, page string) ([]rem
 		NextPageToken string
 	}
 	if err := d.JSON(ctx, d.at(dir, false, query), &answer); err != nil {
-		if r, ok := err.(*remote.RefusalError); ok && r.Status == http.StatusNotFound {
+		var r *remote.RefusalError
+		if errors.As(err, &r) && r.Status == http.StatusNotFound {
 			r.Code = remote.NoSuchBucket
 		}
 		return nil, "", err

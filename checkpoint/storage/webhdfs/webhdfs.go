@@ -176,7 +176,7 @@ func (d *driver) Get(ctx context.Context, p remote.Place, version string, off, n
 	var resp *http.Response
 	more := url.Values{"offset": {strconv.FormatInt(off, 10)}, "length": {strconv.FormatInt(min(n, o.Size-off), 10)}}
 	err = d.do(p, "OPEN", more, func(u *url.URL) (err error) {
-		resp, err = d.Do(ctx, http.MethodGet, u, nil)
+		resp, err = d.Do(ctx, http.MethodGet, u, nil) //nolint:bodyclose // the caller gets the body
 		return err
 	})
 	if err != nil {
