@@ -50,6 +50,8 @@ func (b *Bank) inflictJob(f Fault) {
 		b.job.fail()
 	case "delete checkpoint":
 		b.job.deleteHalf(f.N)
+	default:
+		b.t.Fatalf("nobody knows how to do this: %v", f)
 	}
 }
 
@@ -83,6 +85,8 @@ func (b *Bank) inflictServer(s *server, f Fault) {
 		s.proxy.Refuse(true)
 	case "end backend":
 		b.killBackend(f.N)
+	default:
+		b.t.Fatalf("nobody knows how to do this: %v", f)
 	}
 }
 
