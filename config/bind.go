@@ -98,10 +98,23 @@ func (b *binder) columns(path string, n ast.Node, v reflect.Value) {
 	}
 	for _, p := range pairs {
 		name := keyText(p)
-		if text, ok := b.scalar(join(path, name), b.resolve(p.Value)); ok {
-			v.Set(reflect.Append(v, reflect.ValueOf(Column{name, text})))
-		}
+		v.Set(reflect.Append(v, reflect.ValueOf(b.column(join(path, name), name, b.resolve(p.Value)))))
 	}
+}
+
+// column reads a path, or a mapping of path and type.
+func (b *binder) column(path, name string, n ast.Node) Column {
+	from := struct {
+		Path string `yaml:"path"`
+		Type string `yaml:"type"`
+	}{}
+	v := reflect.ValueOf(&from).Elem()
+	if _, ok := mapping(n); ok {
+		b.members(path, n, v)
+	} else if text, ok := b.scalar(path, n); ok {
+		from.Path = text
+	}
+	return Column{Name: name, Path: from.Path, Type: from.Type}
 }
 
 // scalar gives the text of a scalar as the file has it (a password 0123 stays 0123), with its variables replaced.

@@ -99,7 +99,7 @@ type Consumer struct {
 	Operator     string   `yaml:"operator" doc:"Operator that holds the state: its uid, name or id." required:"true"`
 	State        string   `yaml:"state" doc:"Name of the state, as the job registered it." required:"true"`
 	ValueColumns []string `yaml:"value_columns" doc:"Names of the fields of the SQL row that the state holds, all of them in order: of its value, or of its map key when the value is no row. Absent: f0, f1, …"`
-	Columns      Columns  `yaml:"columns" doc:"Columns in order: name to path (key, key.f0, namespace.start, map_key, value, value.name, ttl_ts). Absent: taken from the state's schema."`
+	Columns      Columns  `yaml:"columns" doc:"Columns in order: name to path (key, key.f0, namespace.start, map_key, value, value.name, ttl_ts), or to {path: …, type: text}, which shows any value as text. Absent: taken from the state's schema."`
 
 	MaxDeletePercent int `yaml:"max_delete_percent" min:"0" max:"100" doc:"source.max_delete_percent for this consumer; absent or 0: as there."`
 }
@@ -107,8 +107,11 @@ type Consumer struct {
 // Columns keeps the order of the file.
 type Columns []Column
 
-// Column is one column and where its value comes from.
-type Column struct{ Name, Path string }
+// Column is one column, where its value comes from, and its type: Text, or "" for that of the value.
+type Column struct{ Name, Path, Type string }
+
+// Text is the type of a column that shows its values as text.
+const Text = "text"
 
 // Sink is one target; exactly one of the pointers is set.
 type Sink struct {

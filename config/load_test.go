@@ -40,7 +40,7 @@ func TestLoadExample(t *testing.T) {
 		Storage: Storage{Requests: 64, CacheMiB: 1024, S3: S3{PathStyle: "auto"}},
 		Source:  Source{Name: "bank", Flink: Flink{Checkpoints: "file:///flink/checkpoints", Poll: time.Second}, Partitions: 4, MaxDeletePercent: 50, MaxDeleteRows: 10},
 		Consumers: []Consumer{
-			{Name: "accounts", Operator: "accounts-op", State: "balance", Columns: Columns{{"id", "key"}, {"balance", "value"}}},
+			{Name: "accounts", Operator: "accounts-op", State: "balance", Columns: Columns{{Name: "id", Path: "key"}, {Name: "balance", Path: "value"}}},
 			{Name: "carts", Operator: "carts-op", State: "items"},
 		},
 		Sinks: []Sink{
@@ -61,7 +61,8 @@ func TestLoadFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Source.Partitions != 8 || c.NATS.Keep != 48*time.Hour || c.Sinks[1].Redis.TLS.CA != "/etc/redis/ca.pem" || c.Consumers[0].Columns[2].Name != "opened" {
+	if c.Source.Partitions != 8 || c.NATS.Keep != 48*time.Hour || c.Sinks[1].Redis.TLS.CA != "/etc/redis/ca.pem" || c.Consumers[0].Columns[2].Name != "opened" ||
+		c.Consumers[0].Columns[4] != (Column{"at", "value.at", Text}) {
 		t.Fatalf("%+v", c)
 	}
 }

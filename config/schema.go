@@ -29,7 +29,10 @@ var variable = object{"type": "string", "pattern": `\$\{`}
 func schemaOf(t reflect.Type, inList bool) object {
 	switch {
 	case t == columnsType:
-		return object{"type": "object", "additionalProperties": object{"type": "string", "minLength": 1}}
+		path := object{"type": "string", "minLength": 1}
+		return object{"type": "object", "additionalProperties": object{"anyOf": []object{path, {
+			"type": "object", "properties": object{"path": path, "type": object{"anyOf": []object{{"const": Text}, variable}}}, "required": []string{"path"}, "additionalProperties": false,
+		}}}}
 	case t == durationType:
 		return object{"type": "string", "examples": []string{"500ms", "10s", "24h"}}
 	case t == sizeType:

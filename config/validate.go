@@ -113,6 +113,9 @@ func (c Columns) validate(path string, f *faults) {
 		if col.Path == "" {
 			f.add(p, "needs a path, such as key or value.name")
 		}
+		if col.Type != "" && col.Type != Text {
+			f.add(p+".type", "can only be %s; without it the column has the type of the value", Text)
+		}
 		if why := badName(col.Name); why != "" {
 			f.add(p, "%s", why)
 		}

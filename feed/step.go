@@ -300,7 +300,7 @@ func continues(old, now []stream.Column, named bool) bool {
 	}
 	for _, c := range old {
 		i := slices.IndexFunc(now, func(n stream.Column) bool { return n.Name == c.Name })
-		if i < 0 || now[i].Key != c.Key {
+		if i < 0 || now[i].Key != c.Key || named && now[i].Type != c.Type && (now[i].Type == "string" || c.Type == "string") { // another spelling
 			return false
 		}
 	}

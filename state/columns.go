@@ -17,12 +17,14 @@ type Column struct {
 	whole     bool  // one of those that show all members of the value: none may be left out
 	positions []int // of each name in Path, where a row or tuple holds it; else -1
 	again     Path  // where the same stands once more
+	from      *Type // of the value that the column shows as text; nil where it shows the value itself
 }
 
 // Mapping names a column and the path that it shows.
 type Mapping struct {
 	Name string
 	Path Path
+	Text bool // as a string, whatever type the value has
 }
 
 // DefaultColumns gives the columns of a state when the user names none: key, or its members as key_<name>; namespace;
@@ -117,7 +119,11 @@ func ParseColumns(s *Schema, mappings []Mapping) ([]Column, error) {
 			continue
 		}
 		root, _ := m.Path.split()
-		columns = append(columns, Column{Name: m.Name, Path: m.Path, Type: t, Key: slices.Contains(s.identity(), root), positions: positions})
+		c := Column{Name: m.Name, Path: m.Path, Type: t, Key: slices.Contains(s.identity(), root), positions: positions}
+		if m.Text {
+			c.Type, c.from = &Type{Kind: String}, t
+		}
+		columns = append(columns, c)
 	}
 	if faults == nil {
 		faults = s.uncovered(columns)

@@ -73,6 +73,7 @@ func TestParseColumns(t *testing.T) {
 		{"value", "id=key balance=value", "id=key string key\nbalance=value int64"},
 		{"window", "k=key from=namespace.start to=namespace.end v=value", "k=key int64 key\nfrom=namespace.start int64 key\nto=namespace.end int64 key\nv=value decimal"},
 		{"map", "a=key.f0 b=key.f1 day=map_key seen=ttl_ts", "a=key.f0 string key\nb=key.f1 int64 key\nday=map_key date key\nseen=ttl_ts int64"},
+		{"map", "a=key.f0 b=key.f1:text day=map_key:text", "a=key.f0 string key\nb=key.f1 string key\nday=map_key string key"},
 		{"nested", "id=key city=value.home.city", "id=key bytes key\ncity=value.home.city string"},
 		{"value", "balance=value", `no column shows "key", without which rows cannot be told apart`},
 		{"map", "a=key.f0", `no column shows "key.f1", without which rows cannot be told apart` + "\n" + `no column shows "map_key", without which rows cannot be told apart`},
@@ -85,7 +86,8 @@ func TestParseColumns(t *testing.T) {
 		var mappings []Mapping
 		for _, m := range strings.Fields(c.mappings) {
 			name, path, _ := strings.Cut(m, "=")
-			mappings = append(mappings, Mapping{name, Path(path)})
+			path, text := strings.CutSuffix(path, ":text")
+			mappings = append(mappings, Mapping{name, Path(path), text})
 		}
 		columns, err := ParseColumns(columnSchemas[c.schema], mappings)
 		got := printColumns(columns)
@@ -109,6 +111,10 @@ func TestProjection(t *testing.T) {
 		{"value", "v=value id=key", Row{Key: []byte(`"k"`), Value: []byte("5")}, `{"id":"k"}`, `{"v":5,"id":"k"}`},
 		{"nested", "", Row{Key: []byte(`"aa=="`), Value: []byte(nested)}, `{"key":"aa=="}`, `{"key":"aa==","home":{"city":"Übach","zip":1},"id":null,"name":"a,\"}"}`},
 		{"nested", "id=key city=value.home.city all=value.home", Row{Key: []byte(`""`), Value: []byte(nested)}, `{"id":""}`, `{"id":"","city":"Übach","all":{"city":"Übach","zip":1}}`},
+		{"nested", "id=key:text all=value.home:text name=value.name:text none=value.id:text", Row{Key: []byte(`"aa=="`), Value: []byte(nested)}, `{"id":"aa=="}`,
+			`{"id":"aa==","all":"{\"city\":\"Übach\",\"zip\":1}","name":"a,\"}","none":null}`},
+		{"map", "b=key.f1:text a=key.f0 d=map_key:text", Row{Key: []byte(`["x",-1]`), MapKey: []byte(`"2024-02-29"`), Value: []byte("null")},
+			`{"b":"-1","a":"x","d":"2024-02-29"}`, `{"b":"-1","a":"x","d":"2024-02-29"}`},
 		{"nested", "", Row{Key: []byte(`""`), Value: []byte("null")}, `{"key":""}`, `{"key":"","home":null,"id":null,"name":null}`},
 		{"map", "", Row{Key: []byte(`["x",-1]`), MapKey: []byte(`"2024-02-29"`), Value: []byte(`{"at":null,"map_key":true}`)}, `{"key_f0":"x","key_f1":-1,"map_key":"2024-02-29"}`,
 			`{"key_f0":"x","key_f1":-1,"map_key":"2024-02-29","at":null,"value_map_key":true}`},
@@ -123,7 +129,8 @@ func TestProjection(t *testing.T) {
 			var mappings []Mapping
 			for _, m := range strings.Fields(c.mappings) {
 				name, path, _ := strings.Cut(m, "=")
-				mappings = append(mappings, Mapping{name, Path(path)})
+				path, text := strings.CutSuffix(path, ":text")
+				mappings = append(mappings, Mapping{name, Path(path), text})
 			}
 			var err error
 			if columns, err = ParseColumns(s, mappings); err != nil {

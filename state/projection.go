@@ -18,6 +18,23 @@ type Projection struct {
 type projected struct {
 	member []byte // `"name":`
 	key    bool
+	text   func(dst, value []byte) []byte // writes the value as a string; nil: as it is
+}
+
+// textOf gives what makes strings of the values of a type.
+func textOf(t *Type) func(dst, value []byte) []byte {
+	switch {
+	case t == nil:
+		return nil
+	case t.ColumnType() == "json": // the text is that of the JSON, also where this is a string
+		return appendQuoted[[]byte]
+	}
+	return func(dst, value []byte) []byte {
+		if value[0] == '"' {
+			return append(dst, value...)
+		}
+		return appendQuoted(dst, value)
+	}
 }
 
 // A branch is a part of a row: columns that show it whole, and members that others show.
@@ -35,7 +52,7 @@ type branch struct {
 func NewProjection(columns []Column) *Projection {
 	p := &Projection{}
 	for i, c := range columns {
-		p.columns = append(p.columns, projected{append(appendQuoted(nil, c.Name), ':'), c.Key})
+		p.columns = append(p.columns, projected{append(appendQuoted(nil, c.Name), ':'), c.Key, textOf(c.from)})
 		root, names := c.Path.split()
 		b := p.branch(root)
 		b.add(i, names, c.positions)
@@ -153,9 +170,12 @@ func (p *Projection) append(dst []byte, row *Row, keyOnly bool) ([]byte, error) 
 			continue
 		}
 		dst = append(dst, c.member...)
-		if parts[i] == nil {
+		switch {
+		case parts[i] == nil:
 			dst = appendNull(dst)
-		} else {
+		case c.text != nil:
+			dst = c.text(dst, parts[i])
+		default:
 			dst = append(dst, parts[i]...)
 		}
 		dst = append(dst, ',')

@@ -181,7 +181,7 @@ func newWatch(c *config.Config, store storage.Store, log *slog.Logger) *feed.Wat
 func mappings(columns config.Columns) []state.Mapping {
 	var out []state.Mapping
 	for _, c := range columns {
-		out = append(out, state.Mapping{Name: c.Name, Path: state.Path(c.Path)})
+		out = append(out, state.Mapping{Name: c.Name, Path: state.Path(c.Path), Text: c.Type == config.Text})
 	}
 	return out
 }
