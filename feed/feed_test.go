@@ -421,6 +421,14 @@ func TestChangedColumnsRewriteTheRows(t *testing.T) {
 	if !e.Full || len(e.Columns) != 3 {
 		t.Errorf("full: %t, columns %v", e.Full, e.Columns)
 	}
+	if e.Columns[2].Type == "string" {
+		t.Fatal("the age is text already")
+	}
+	r.consumer.Columns[2].Text = true
+	r.arrive(3)
+	if e = r.once(r.feed()); !e.Full || e.Columns[2].Type != "string" {
+		t.Errorf("as text, full: %t, columns %v", e.Full, e.Columns)
+	}
 }
 
 // TestChangedConfigNeedsNoNewSnapshot: what the consumer mirrors now is published in full from the snapshot that is held; what is not there is an error.
