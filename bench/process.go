@@ -72,6 +72,6 @@ func (r *running) stop() error {
 	if err := r.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	_ = <-r.ended
+	<-r.ended
 	return nil
 }
