@@ -56,7 +56,7 @@ func prepare(ctx context.Context, s settings) (*bench, error) {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return nil, err
 	}
-	if !b.wants("export", "diff", "remote", "once") {
+	if !b.wants("export", "diff", "growth", "remote", "once") {
 		return b, nil
 	}
 	if b.statebridge == "" {
