@@ -119,10 +119,14 @@ type Sink struct {
 	Consumers []string  `yaml:"consumers" doc:"Consumers that it mirrors." required:"true"`
 	Drift     string    `yaml:"schema_drift" default:"add" enum:"add,stop,ignore" doc:"When the state's schema grows: add columns and widen numbers, stop until somebody has altered the table, or ignore what is new."`
 	BadValue  string    `yaml:"on_bad_value" default:"reject" enum:"reject,replace" doc:"When the target can't hold a value: reject the epoch, which waits, or replace the value by a fixed stand-in, never in a key."`
+	Refused   string    `yaml:"refused_rows" default:"wait" enum:"wait,dead_letter" doc:"When the target can't hold a row: wait until its epoch fits or a newer full one does, or make the row a dead letter and go on without it."`
 	Postgres  *Postgres `yaml:"postgres" doc:"A PostgreSQL database." oneof:"target"`
 	Redis     *Redis    `yaml:"redis" doc:"A Redis server or cluster." oneof:"target"`
 	SQLite    *SQLite   `yaml:"sqlite" doc:"A SQLite file." oneof:"target"`
 }
+
+// DeadLetter is the choice of a Sink's Refused that goes on without the row.
+const DeadLetter = "dead_letter"
 
 // Postgres is a database.
 type Postgres struct {

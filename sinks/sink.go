@@ -13,6 +13,8 @@ type Table struct {
 	Consumer string
 	Source   string
 	Columns  []stream.Column // of the epoch at hand; those with Key identify a row
+	// Refused keeps a row that the target can't hold, so that its epoch goes on without it; nil, or an error, refuses the epoch.
+	Refused func(ctx context.Context, c stream.Change, why *RowError) error
 }
 
 // Position says how far a target has come. The zero Position asks for a full epoch.

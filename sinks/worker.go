@@ -40,6 +40,7 @@ type Options struct {
 	Drain   time.Duration   // how long an epoch in flight may go on after Run's context ended; 0: 5 s
 	MinWait time.Duration   // first pause after a failure; 0: 100 ms
 	MaxWait time.Duration   // longest pause; 0: 30 s
+	Letters Letters         // takes rows that the target can't hold; nil: such a row refuses its epoch
 	Commits func(Committed) // called after each commit, from the Worker's goroutine
 }
 
@@ -51,6 +52,7 @@ type Committed struct {
 	Lag            time.Duration     // from publishing to the commit
 	FastForward    bool              // the rows were there already, just the position moved
 	Replaced       map[string]uint64 // values that the target could not hold and for which others stand in, by column
+	Dead           int               // rows that the target could not hold and that are dead letters
 }
 
 // Worker keeps one table of one sink equal to the newest epoch of a consumer.
@@ -218,24 +220,41 @@ func (w *Worker) prepare(ctx context.Context, to stream.Epoch) error {
 
 func (w *Worker) apply(ctx context.Context, from Position, to stream.Epoch) (err error) {
 	began := time.Now()
-	forward := w.skips(from, to)
+	dead, err := w.newDead(ctx, to)
+	if err != nil {
+		return err
+	}
+	forward := w.skips(from, to) && !dead.any() // a row may fit by now
 	if forward {
 		to.Full, to.Counts = false, stream.Counts{}
 	}
-	tx, err := w.sink.Begin(ctx, w.table, from, to)
+	table := w.table
+	if dead != nil {
+		table.Refused, to.Rows = dead.refused, cloned(to.Rows)
+	}
+	tx, err := w.sink.Begin(ctx, table, from, to)
 	if err == nil {
-		err = w.fill(ctx, tx, to, forward)
+		err = w.fill(ctx, tx, to, forward, dead)
 	}
 	if err != nil {
 		w.prepared = nil // the table may have changed under us
 		return err
 	}
+	dead.forget(ctx)
 	w.held, w.wanted = to, nil
 	w.committed(ctx, Committed{
 		Consumer: w.table.Consumer, Sink: w.name, Epoch: to,
-		Took: time.Since(began), Lag: time.Since(to.Time), FastForward: forward, Replaced: replaced(tx),
+		Took: time.Since(began), Lag: time.Since(to.Time), FastForward: forward, Replaced: replaced(tx), Dead: dead.count(),
 	})
 	return nil
+}
+
+func cloned(n *uint64) *uint64 {
+	if n == nil {
+		return nil
+	}
+	m := *n
+	return &m
 }
 
 // skips tells whether a full epoch was made for another sink's sake: it repeats the snapshot that this target holds, in the columns that the Worker wrote
@@ -246,7 +265,7 @@ func (w *Worker) skips(from Position, to stream.Epoch) bool {
 }
 
 // fill applies and commits, or rolls back.
-func (w *Worker) fill(ctx context.Context, tx Transaction, to stream.Epoch, forward bool) (err error) {
+func (w *Worker) fill(ctx context.Context, tx Transaction, to stream.Epoch, forward bool, dead *dead) (err error) {
 	defer func() {
 		if err == nil {
 			return
@@ -260,6 +279,7 @@ func (w *Worker) fill(ctx context.Context, tx Transaction, to stream.Epoch, forw
 	if !forward {
 		for changes, err := range w.source.Changes(ctx, to) {
 			if err == nil {
+				dead.see(changes)
 				err = tx.Apply(ctx, changes)
 			}
 			if err != nil {
@@ -267,6 +287,7 @@ func (w *Worker) fill(ctx context.Context, tx Transaction, to stream.Epoch, forw
 			}
 		}
 	}
+	dead.less(to.Rows) // of which the transaction knows
 	return tx.Commit(ctx)
 }
 
@@ -274,6 +295,9 @@ func (w *Worker) committed(ctx context.Context, c Committed) {
 	log, level := w.log, slog.LevelInfo
 	if len(c.Replaced) > 0 {
 		log, level = log.With("replaced", c.Replaced), slog.LevelWarn
+	}
+	if c.Dead > 0 {
+		log, level = log.With("dead_letters", c.Dead), slog.LevelWarn
 	}
 	log.Log(ctx, level, "epoch committed", "epoch", c.Epoch.Number, "checkpoint_id", c.Epoch.Snapshot.CheckpointID,
 		"full", c.Epoch.Full, "fast_forward", c.FastForward, "counts", c.Epoch.Counts, "took", c.Took, "lag", c.Lag)

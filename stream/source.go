@@ -66,6 +66,9 @@ func (s *Source) Name() string { return s.name }
 // Bus is the connection that the source lives on.
 func (s *Source) Bus() *Bus { return s.bus }
 
+// Limit is how many bytes a message may have, headers and all.
+func (s *Source) Limit() int { return s.limit }
+
 // base is the name of the source's stream and the start of its buckets' names. A prefix with an underscore could give two sources one
 // name; the stream's subjects, which differ then, tell.
 func (s *Source) base() string { return s.bus.opts.Prefix + "_" + Token(s.name) }

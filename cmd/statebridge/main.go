@@ -96,7 +96,7 @@ How object stores are reached is told by flags --storage-… that every command 
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; '%s --help' shows how it is used", err, cmd.CommandPath())
 	})
-	root.AddCommand(newInspect(), newCompat(), newGet(), newHistory(), newExport(), newDiff(), newInit(), newRun(), newDemo(), newConsumers(), newVerify(), newConfig(), newVersion())
+	root.AddCommand(newInspect(), newCompat(), newGet(), newHistory(), newExport(), newDiff(), newInit(), newRun(), newDemo(), newConsumers(), newDeadLetters(), newVerify(), newConfig(), newVersion())
 	return root
 }
 

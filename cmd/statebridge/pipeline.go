@@ -197,7 +197,13 @@ func (p *pipeline) addSinks(ctx context.Context, c *config.Config, source *strea
 		for i, consumer := range c.Consumers {
 			if slices.Contains(s.Consumers, consumer.Name) {
 				table := sinks.Table{Consumer: consumer.Name, Source: c.Source.Name}
-				w := sinks.NewWorker(s.Name, target, table, source, p.registry, p.log, sinks.Options{Answer: fullEpochWait})
+				o := sinks.Options{Answer: fullEpochWait}
+				if s.Refused == config.DeadLetter {
+					if o.Letters, err = registry.OpenLetters(ctx, source); err != nil {
+						return err
+					}
+				}
+				w := sinks.NewWorker(s.Name, target, table, source, p.registry, p.log, o)
 				p.workers[i] = append(p.workers[i], worker{w, registry.Task{Consumer: consumer.Name, Sink: s.Name}})
 			}
 		}

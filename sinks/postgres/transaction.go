@@ -117,11 +117,11 @@ func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error 
 		}
 		x.copying = startCopy(ctx, x.tx.Conn().PgConn(), statement)
 	}
-	for _, c := range changes {
-		if err := x.stage(c); err != nil {
+	for i := range changes {
+		if err := x.table.Each(ctx, changes[i:i+1], x.stage); err != nil {
 			return err
 		}
-		if err := x.copying.flush(chunk); err != nil {
+		if err := x.copying.flush(chunk); err != nil { // of what the server refuses, no row can be left out any more
 			return x.explain(err)
 		}
 	}
@@ -129,7 +129,6 @@ func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error 
 }
 
 func (x *transaction) stage(c stream.Change) error {
-	x.copying.note(c)
 	if err := x.scan(c); err != nil {
 		return sinks.Refuse(x.table, x.to, c, "", err.Error())
 	}
@@ -153,6 +152,7 @@ func (x *transaction) stage(c stream.Change) error {
 	if size > max(suspect, x.longest.size) {
 		x.longest = longKey{size: size, change: stream.Change{Partition: c.Partition, Seq: c.Seq}}
 	}
+	x.copying.note(c)
 	x.copying.text = x.endLine(text, c)
 	return nil
 }

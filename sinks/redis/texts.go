@@ -21,6 +21,15 @@ func (t *texts) word() *string {
 	return &t.words[last][len(t.words[last])-1]
 }
 
+// drop takes back what was appended to bytes since the last word.
+func (t *texts) drop() {
+	end := 0
+	if len(t.ends) > 0 {
+		end = t.ends[len(t.ends)-1]
+	}
+	t.bytes = t.bytes[:end]
+}
+
 // settle sets the words.
 func (t *texts) settle() {
 	all, start := string(t.bytes), 0

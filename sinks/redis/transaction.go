@@ -126,24 +126,23 @@ func (x *transaction) deliver(ctx context.Context, b *batch) (there int64, err e
 // Apply adds changes to the batch and sends it when it is full. In a cluster two changes of one key never share a batch: what the servers pass on to each
 // other may come in another order.
 func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error {
-	for _, c := range changes {
-		key, values, err := x.locate(c)
-		if err != nil {
-			return err
-		}
-		if x.memory != nil && c.Op != 'd' {
-			continue
-		}
-		if x.full() || !x.single && x.next.has[key] {
-			if err := x.send(ctx); err != nil {
-				return err
-			}
-		}
-		if err := x.add(c, key, values); err != nil {
-			return err
-		}
-		x.rows++
+	return x.table.Each(ctx, changes, func(c stream.Change) error { return x.change(ctx, c) })
+}
+
+func (x *transaction) change(ctx context.Context, c stream.Change) error {
+	key, values, err := x.locate(c)
+	if err != nil || x.memory != nil && c.Op != 'd' {
+		return err
 	}
+	if x.full() || !x.single && x.next.has[key] {
+		if err := x.send(ctx); err != nil {
+			return err
+		}
+	}
+	if err := x.add(c, key, values); err != nil {
+		return err
+	}
+	x.rows++
 	return nil
 }
 
@@ -261,6 +260,7 @@ func (x *transaction) add(c stream.Change, key string, values [][]byte) error {
 	}
 	args, column, err := x.form(c, values)
 	if err != nil {
+		x.next.texts.drop()
 		return x.refuse(c, column, err)
 	}
 	x.next.add(key, len(key)+len(c.After), x.single, args...)

@@ -19,7 +19,7 @@ func Run(t *testing.T, target Target) {
 		"nulls": testNulls, "numbers": testNumbers, "floats": testFloats, "texts": testTexts, "types": testTypes, "odd_names": testOddNames, "composite": testComposite,
 		"refusals": testRefusals, "twice": testTwice, "widens": testWidens, "gone_column": testGoneColumn,
 		"drift_stops": testDriftStops, "drift_ignored": testDriftIgnored,
-		"replaced": testReplaced, "keys_stay": testKeysStay,
+		"replaced": testReplaced, "keys_stay": testKeysStay, "spared": testSpared,
 		"verify": testVerify, "verify_many": testVerifyMany,
 	} {
 		t.Run(name, func(t *testing.T) { law(t, target) })

@@ -110,18 +110,22 @@ func (x *transaction) statement(ctx context.Context, query string, columns []str
 
 // Apply runs a statement for each change.
 func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error {
-	for _, c := range changes {
-		run, object := &x.upsert, c.After
-		switch c.Op {
-		case 'd':
-			run, object = &x.remove, c.Key
-			x.rows--
-		case 'r', 'c':
-			x.rows++
-		}
-		if err := x.apply(ctx, run, object, c); err != nil {
-			return err
-		}
+	return x.table.Each(ctx, changes, func(c stream.Change) error { return x.change(ctx, c) })
+}
+
+func (x *transaction) change(ctx context.Context, c stream.Change) error {
+	run, object := &x.upsert, c.After
+	if c.Op == 'd' {
+		run, object = &x.remove, c.Key
+	}
+	if err := x.apply(ctx, run, object, c); err != nil {
+		return err
+	}
+	switch c.Op {
+	case 'd':
+		x.rows--
+	case 'r', 'c':
+		x.rows++
 	}
 	return nil
 }
