@@ -12,13 +12,8 @@ func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Check a config, or print its JSON Schema",
 		Example: "  statebridge config validate statebridge.yaml\n  statebridge config schema > statebridge.schema.json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q for 'statebridge config'", args[0])
-			}
-			return cmd.Help()
-		},
-		Args: cobra.ArbitraryArgs,
+		RunE:    helpUnlessUnknown,
+		Args:    cobra.ArbitraryArgs,
 	}
 	cmd.AddCommand(newConfigSchema(), newConfigValidate())
 	return cmd

@@ -84,20 +84,27 @@ How object stores are reached is told by flags --storage-… that every command 
   statebridge run --config statebridge.yaml`,
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDescriptions: true},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q; 'statebridge --help' lists the commands", args[0])
-			}
-			return cmd.Help()
-		},
-		Args: cobra.ArbitraryArgs,
+		RunE:              helpUnlessUnknown,
+		Args:              cobra.ArbitraryArgs,
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return fromEnvironment(cmd.Flags()) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; '%s --help' shows how it is used", err, cmd.CommandPath())
 	})
 	root.AddCommand(newInspect(), newCompat(), newGet(), newHistory(), newExport(), newDiff(), newInit(), newRun(), newDemo(), newConsumers(), newDeadLetters(), newVerify(), newConfig(), newVersion())
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.RunE, completion.Args = helpUnlessUnknown, cobra.ArbitraryArgs
+	}
 	return root
+}
+
+// helpUnlessUnknown runs a command that does nothing but hold others.
+func helpUnlessUnknown(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unknown command %q; '%s --help' lists the commands", args[0], cmd.CommandPath())
+	}
+	return cmd.Help()
 }
 
 // fromEnvironment sets each flag that is not given from its variable: --path-map from STATEBRIDGE_PATH_MAP. An empty variable is as good as none.
