@@ -26,6 +26,8 @@ type NATS struct {
 	PasswordFile string        `yaml:"password_file" doc:"File that holds password."`
 	NKey         string        `yaml:"nkey" doc:"File that holds the seed of an NKey."`
 	TLS          TLS           `yaml:"tls" doc:"TLS towards the server."`
+	Domain       string        `yaml:"domain" doc:"JetStream domain whose streams are used, behind a leaf node or in front of one. Empty: that of the server."`
+	Replicas     int           `yaml:"replicas" default:"1" min:"1" max:"5" doc:"Servers of a cluster that hold each stream and bucket created."`
 	Listen       string        `yaml:"listen" doc:"Loopback host:port on which the embedded server takes outside subscribers. Empty: none."`
 	Keep         time.Duration `yaml:"keep" default:"24h" doc:"How long an epoch stays in the stream after every sink has applied it."`
 }

@@ -36,7 +36,7 @@ func TestLoadExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Config{
-		NATS:    NATS{Prefix: "statebridge", Keep: 24 * time.Hour},
+		NATS:    NATS{Prefix: "statebridge", Replicas: 1, Keep: 24 * time.Hour},
 		Storage: Storage{Requests: 64, CacheMiB: 1024, S3: S3{PathStyle: "auto"}},
 		Source:  Source{Name: "bank", Flink: Flink{Checkpoints: "file:///flink/checkpoints", Poll: time.Second}, Partitions: 4, MaxDeletePercent: 50, MaxDeleteRows: 10},
 		Consumers: []Consumer{
@@ -61,7 +61,7 @@ func TestLoadFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Source.Partitions != 8 || c.NATS.Keep != 48*time.Hour || c.Sinks[1].Redis.TLS.CA != "/etc/redis/ca.pem" || c.Consumers[0].Columns[2].Name != "opened" ||
+	if c.Source.Partitions != 8 || c.NATS.Keep != 48*time.Hour || c.NATS.Domain != "hub" || c.NATS.Replicas != 3 || c.Sinks[1].Redis.TLS.CA != "/etc/redis/ca.pem" || c.Consumers[0].Columns[2].Name != "opened" ||
 		c.Consumers[0].Columns[4] != (Column{"at", "value.at", Text}) {
 		t.Fatalf("%+v", c)
 	}

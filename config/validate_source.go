@@ -18,6 +18,7 @@ func (n *NATS) validate(f *faults) {
 		f.add("nats.prefix", "must be 1 to %d letters, digits, - or _", maxName)
 	}
 	n.validateLogin(f)
+	n.validateDomain(f)
 	n.TLS.validate("nats.tls", f)
 	checkPositive(n.Keep, "nats.keep", f)
 	if n.Listen != "" {
@@ -47,6 +48,18 @@ func (n *NATS) validateLogin(f *faults) {
 	}
 	if n.Password != "" && n.User == "" {
 		f.add("nats.password", "needs nats.user")
+	}
+}
+
+func (n *NATS) validateDomain(f *faults) {
+	switch {
+	case strings.ContainsFunc(n.Domain, notTokenRune) || len(n.Domain) > maxName:
+		f.add("nats.domain", "must be at most %d letters, digits, - or _", maxName)
+	case n.Domain != "" && n.embedded():
+		f.add("nats.domain", "needs nats.url; the embedded server has no domain")
+	}
+	if n.Replicas > 1 && n.embedded() {
+		f.add("nats.replicas", "needs nats.url; the embedded server is one server")
 	}
 }
 

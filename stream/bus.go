@@ -21,6 +21,7 @@ type Bus struct {
 	opts   Options
 	log    *slog.Logger
 	own    *embedded // nil with a server elsewhere
+	domain string    // of the JetStream that answers; empty where there are no domains
 	guest  bool      // of the embedded server of another process
 	conn   *nats.Conn
 	js     jetstream.JetStream
@@ -85,7 +86,12 @@ func (b *Bus) dial(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("nats %s: JetStream: %w", redact(where), err)
 	}
-	b.log.Debug("connected to nats", "server", b.conn.ConnectedServerName(), "version", b.conn.ConnectedServerVersion(), "domain", account.Domain)
+	b.domain = account.Domain
+	level := slog.LevelDebug
+	if b.domain != "" { // there may be others of the same subjects
+		level = slog.LevelInfo
+	}
+	b.log.Log(ctx, level, "connected to nats", "server", b.conn.ConnectedServerName(), "version", b.conn.ConnectedServerVersion(), "domain", account.Domain)
 	return nil
 }
 

@@ -168,8 +168,9 @@ func (s *Source) publishAfter(ctx context.Context, m *nats.Msg, last uint64) (ui
 
 // checkAck notices a stream elsewhere that has our subjects too.
 func (s *Source) checkAck(ack *jetstream.PubAck) error {
-	if ack.Stream != s.base() {
-		return fmt.Errorf("stream %s (domain %q) took a message of stream %s: their subjects overlap", ack.Stream, ack.Domain, s.base())
+	if ack.Stream != s.base() || ack.Domain != s.bus.domain {
+		return fmt.Errorf("stream %s (domain %q) took a message of stream %s (domain %q): their subjects overlap; delete that stream, or set another prefix",
+			ack.Stream, ack.Domain, s.base(), s.bus.domain)
 	}
 	return nil
 }

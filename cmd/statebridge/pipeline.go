@@ -119,7 +119,8 @@ func busOptions(c *config.Config) stream.Options {
 	n := c.NATS
 	return stream.Options{
 		URL: string(n.URL), Prefix: n.Prefix, Name: "statebridge " + c.Source.Name, User: n.User, Password: string(n.Password),
-		Creds: n.Creds, NKey: n.NKey, CA: n.TLS.CA, Cert: n.TLS.Cert, Key: n.TLS.Key, Dir: filepath.Join(c.DataDir, "nats"), Listen: n.Listen,
+		Creds: n.Creds, NKey: n.NKey, CA: n.TLS.CA, Cert: n.TLS.Cert, Key: n.TLS.Key, Domain: n.Domain, Replicas: n.Replicas,
+		Dir: filepath.Join(c.DataDir, "nats"), Listen: n.Listen,
 	}
 }
 
