@@ -55,13 +55,21 @@ func NewPostgres(ctx context.Context) (*Postgres, error) {
 	if p.Port, err = freePort(); err != nil {
 		return nil, err
 	}
-	p.URL = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", p.Port)
+	p.URL = address(p.Port)
 	p.path = filepath.Join(filepath.Dir(initdb), "postgres")
-	p.args = []string{
-		"-D", p.dir, "-p", strconv.Itoa(p.Port), "-h", "127.0.0.1", "-k", "",
+	p.args = arguments(p.dir, p.Port)
+	return p, p.Start(ctx)
+}
+
+func address(port int) string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
+}
+
+func arguments(dir string, port int) []string {
+	return []string{
+		"-D", dir, "-p", strconv.Itoa(port), "-h", "127.0.0.1", "-k", "",
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=100", "-c", "shared_buffers=64MB",
 	}
-	return p, p.Start(ctx)
 }
 
 // Start starts the cluster again after Kill or Stop.
