@@ -113,13 +113,33 @@ func (s *Letters) IDs(ctx context.Context, sink, consumer string) ([]string, err
 	return ids, ctx.Err()
 }
 
-// List gives all letters, by consumer, sink and time.
+// place is a letter without its row, which may be large.
+type place struct {
+	Letter
+	Row skipped `json:"row"` // shadows the letter's
+}
+
+type skipped struct{}
+
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
+
+// List gives all letters without their rows, by consumer, sink and time.
 func (s *Letters) List(ctx context.Context) ([]Letter, error) {
-	all, err := list[Letter](ctx, s.bucket, "*.*.*")
+	places, err := list[place](ctx, s.bucket, "*.*.*")
+	all := make([]Letter, len(places))
+	for i, p := range places {
+		all[i] = p.Letter
+	}
 	slices.SortFunc(all, func(a, b Letter) int {
 		return cmp.Or(strings.Compare(a.Consumer, b.Consumer), strings.Compare(a.Sink, b.Sink), a.Time.Compare(b.Time))
 	})
 	return all, err
+}
+
+// Get gives a letter with its row; false when it is gone.
+func (s *Letters) Get(ctx context.Context, l Letter) (Letter, bool, error) {
+	l, revision, err := get[Letter](ctx, s.bucket, letterKey(l))
+	return l, revision > 0, err
 }
 
 // Drop forgets a letter; one that is gone already is no error.

@@ -44,6 +44,13 @@ func TestLetters(t *testing.T) {
 		t.Fatalf("%d letters, %v", len(all), err)
 	}
 	for _, l := range all {
+		if l.Row != nil {
+			t.Error("a list has rows")
+		}
+		l, ok, err := s.Get(t.Context(), l)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
 		switch {
 		case l.Sink == "pg" && string(l.Key) == `{"id":1}` && string(l.Row) != `{"id":1,"s":"<new>"}`, l.Size > 1000 && (l.Row != nil || l.Size != len(long)):
 			t.Errorf("%+.200v", l)

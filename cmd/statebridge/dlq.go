@@ -100,7 +100,7 @@ func printLetters(out io.Writer, all []registry.Letter) error {
 func printLettersJSON(out io.Writer, all []registry.Letter) error {
 	e := json.NewEncoder(out)
 	for _, l := range all {
-		l.Key, l.Row = nil, nil
+		l.Key = nil
 		if err := e.Encode(l); err != nil {
 			return err
 		}
@@ -115,10 +115,14 @@ func newLetterShow() *cobra.Command {
 		Long:    `Show prints a dead letter as JSON: place, reason, key and row.`,
 		Example: "  statebridge dlq show 5d41402abc4b2a76b9719d91 --config statebridge.yaml", Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withLetters(cmd, f, func(_ context.Context, _ *registry.Registry, _ *registry.Letters, all []registry.Letter) error {
+			return withLetters(cmd, f, func(ctx context.Context, _ *registry.Registry, letters *registry.Letters, all []registry.Letter) error {
 				l, err := findLetter(all, args[0])
 				if err != nil {
 					return err
+				}
+				l, ok, err := letters.Get(ctx, l)
+				if err != nil || !ok {
+					return cmp.Or(err, fmt.Errorf("dead letter %s is gone by now", args[0]))
 				}
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(l)
 			})
