@@ -26,7 +26,7 @@ func TestNewPrimary(t *testing.T) {
 	commit(t, s, table, epoch(table, 1, true), accounts('r', 100, func(int) int { return 1 })...)
 	replica.CatchUp(t, old)
 
-	runOn(t, old, "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+	runOn(t, old.URL, "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
 	change := accounts('u', 100, func(int) int { return 2 })
 	if err := try(t, s, table, epoch(table, 2, false), change...); err == nil {
 		t.Fatal("committed to a server that only reads")
@@ -38,7 +38,7 @@ func TestNewPrimary(t *testing.T) {
 			t.Fatalf("port %d holds %d before there is a primary, want 100", server.Port, got)
 		}
 	}
-	runOn(t, replica, "SELECT pg_promote()")
+	runOn(t, replica.URL, "SELECT pg_promote()")
 	if err := retry(t.Context(), s, table, epoch(table, 2, false), change); err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +53,9 @@ func TestNewPrimary(t *testing.T) {
 	}
 }
 
-func runOn(t *testing.T, p *sinktest.Postgres, statements ...string) {
+func runOn(t *testing.T, url string, statements ...string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), p.URL)
+	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}

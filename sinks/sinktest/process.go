@@ -145,3 +145,13 @@ func started[S server](t testing.TB, open func(context.Context) (S, error)) S {
 	})
 	return s
 }
+
+// FreePort gives a loopback port that nobody holds yet.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
