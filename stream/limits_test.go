@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -121,5 +122,53 @@ func TestFullStreamRefuses(t *testing.T) {
 	}
 	if _, err := collect(t, s, e); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFullServer: the server's storage is used up by others. The epoch fails and says why, readers keep what they have, and the same changes go through once
+// there is room.
+func TestFullServer(t *testing.T) {
+	b, err := tryDial(t, serve(t, func(o *server.Options) { o.JetStreamMaxStore = 8 << 20 }), func(o *Options) { o.BatchBytes = 1 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	s := source(t, b, "bank")
+	p := publisher(t, s, "accounts")
+	first := publish(t, p, fullEpoch(1, 1), row('r', 0, 1))
+	if _, err := b.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "others", Subjects: []string{"others"}}); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = b.js.Publish(t.Context(), "others", make([]byte, 512<<10))
+	}
+	fill := func() (Epoch, error) {
+		w, err := p.Begin(t.Context(), deltaEpoch(2, 1))
+		if err != nil {
+			return Epoch{}, err
+		}
+		defer w.Abort()
+		for n := range 20 {
+			if err := w.Append(t.Context(), Change{Op: 'c', Key: row('c', 0, n).Key, After: sized(100 << 10)}); err != nil {
+				return Epoch{}, err
+			}
+		}
+		return w.Commit(t.Context())
+	}
+	if _, err := fill(); err == nil || !strings.Contains(err.Error(), "resource") {
+		t.Fatalf("err = %v, want the server's own word that its storage is full", err)
+	}
+	if _, err := collect(t, s, first); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.js.DeleteStream(t.Context(), "others"); err != nil {
+		t.Fatal(err)
+	}
+	e, err := fill()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := collect(t, s, e); err != nil || e.Counts.Total() != 20 {
+		t.Fatalf("%d changes, %v", e.Counts.Total(), err)
 	}
 }

@@ -171,3 +171,41 @@ func TestMasterDown(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestLoading: a server that still reads its file is waited for.
+func TestLoading(t *testing.T) {
+	server := sinktest.StartRedis(t, "--enable-debug-command", "yes")
+	c := dial(t, server.Addr)
+	s := open(t, server.URL, redis.Options{})
+	defer s.Close()
+	table := prepared(t, s, "c", id, value)
+	for i := range 100 {
+		c.Set(t.Context(), fmt.Sprint("filler-", i), strings.Repeat("x", 100<<10), 0)
+	}
+	row := put(`{"id":"a"}`, `{"id":"a","value":"1"}`)
+	for _, set := range [][]any{{"config", "set", "key-load-delay", 20_000}, {"config", "set", "loading-process-events-interval-bytes", 1024}} {
+		if err := c.Do(t.Context(), set...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reloaded := make(chan error, 1)
+	go func() {
+		slow := client.NewClient(&client.Options{Addr: server.Addr, ReadTimeout: time.Minute})
+		defer slow.Close()
+		reloaded <- slow.Do(t.Context(), "debug", "reload").Err()
+	}()
+	var err error
+	for deadline := time.Now().Add(10 * time.Second); err == nil && time.Now().Before(deadline); {
+		_, err = s.Position(t.Context(), table)
+	}
+	var permanent *sinks.PermanentError
+	if err == nil || errors.As(err, &permanent) || !strings.Contains(err.Error(), "LOADING") {
+		t.Fatalf("err = %v, want LOADING, worth a retry", err)
+	}
+	if err := <-reloaded; err != nil {
+		t.Fatal(err)
+	}
+	if err := try(t.Context(), s, table, epoch(table, 1, true), row); err != nil {
+		t.Fatal(err)
+	}
+}
