@@ -368,3 +368,31 @@ func TestSlowReader(t *testing.T) {
 		t.Fatalf("%d changes", got)
 	}
 }
+
+// TestReaderFarBehind: 30 000 messages wait for a reader that stops now and then and has room for few of them; none is missing.
+func TestReaderFarBehind(t *testing.T) {
+	const n = 30_000
+	s := source(t, connect(t, t.TempDir(), func(o *Options) { o.BatchBytes, o.ReadAhead = 1, 64<<10 }), "bank")
+	w := begin(t, publisher(t, s, "accounts"), fullEpoch(1, 1))
+	for i := range n {
+		appendAll(t, w, row('r', 0, i))
+	}
+	e := commit(t, w)
+	got := uint64(0)
+	for batch, err := range s.Changes(t.Context(), e) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range batch {
+			if got++; c.Seq != got {
+				t.Fatalf("change %d comes as the %dth", c.Seq, got)
+			}
+		}
+		if got%5000 == 0 {
+			time.Sleep(200 * time.Millisecond)
+		}
+	}
+	if got != n {
+		t.Fatalf("%d changes", got)
+	}
+}
