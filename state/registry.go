@@ -1,5 +1,7 @@
 package state
 
+import "maps"
+
 const (
 	base    = "org.apache.flink.api.common.typeutils.base."
 	arrays  = base + "array."
@@ -60,6 +62,8 @@ func init() {
 		runtime + "CopyableValueSerializer":                                       readGenericType,
 		runtime + "kryo.KryoSerializerSnapshot":                                   readKryo,
 	}
+	maps.Copy(snapshotReaders, cepReaders())
+	maps.Copy(snapshotReaders, multisetReaders())
 	for name, c := range basicSerializers {
 		snapshotReaders[base+name] = simple(c)
 	}

@@ -38,18 +38,22 @@ func init() {
 		{"group-window-aggregate", "GroupWindowAggregate", "GROUP BY TUMBLE, HOP or SESSION", window},
 		{"window-aggregate", "WindowAggregate", "GROUP BY a window of a windowing table function", window},
 		{"global-window-aggregate", "GlobalWindowAggregate", "GROUP BY a window of a windowing table function, of what was aggregated locally", window},
-		{"over-aggregate", "OverAggregate", "aggregates OVER a range or a number of rows", holds(overInput, accumulators, overTriggered, overCount)},
+		{"over-aggregate", "OverAggregate", "aggregates OVER a range or a number of rows", holds(overInput, accumulators, distinct, distinctNull, mapView, overTriggered, overCount, overCleanup,
+			overOldest, overSorted, overRows, overNumber, overByKey)},
 		{"join", "Join", "a regular join, which keeps both inputs", holds(joinSide)},
 		{"multi-join", "MultiJoin", "regular joins of several inputs at once", holds(multiJoin)},
 		{"interval-join", "IntervalJoin", "a join bounded in time", holds(intervalCache, intervalTimer)},
 		{"temporal-join", "TemporalJoin", "a join with the version of a table at a time (FOR SYSTEM_TIME AS OF)", holds(temporalSide, temporalTimer)},
-		{"window-join", "WindowJoin", "a join within windows", holds(joinSide)},
-		{"rank", "Rank", "the first N rows of a partition (ROW_NUMBER)", holds(rankData, rankOrder, top1)},
-		{"window-rank", "WindowRank", "the first N rows of a window's partition", holds(rankData, rankOrder, top1)},
-		{"deduplicate", "Deduplicate", "the first or last row of each key", holds(deduplicated)},
-		{"window-deduplicate", "WindowDeduplicate", "the first or last row of each key in a window", holds(deduplicated)},
+		{"window-join", "WindowJoin", "a join within windows", holds(windowSide)},
+		{"rank", "Rank", "the first N rows of a partition (ROW_NUMBER)", holds(rankData, rankOrder, rankEnd, top1)},
+		{"window-rank", "WindowRank", "the first N rows of a window's partition", holds(windowRank, watermark)},
+		{"deduplicate", "Deduplicate", "the first or last row of each key", holds(deduplicated, waiting, emitted)},
+		{"window-deduplicate", "WindowDeduplicate", "the first or last row of each key in a window", holds(windowKept, watermark)},
 		{"changelog-normalize", "ChangelogNormalize", "an upsert source made into a full changelog", holds(normalized)},
-		{"upsert-materialize", "SinkMaterializer", "changes put in order before a sink with another key", holds(materialized)},
+		{"upsert-materialize", "SinkMaterializer", "changes put in order before a sink with another key", holds(materialized, linkedRows, linkedNumbers, linkedHighest, compacted,
+			compactedBuffer, compactedAt)},
+		{"match", "Match", "MATCH_RECOGNIZE, or a pattern of the CEP library", holds(matches, matchQueue, matchRows, matchEdges, matchCount)},
+		{"temporal-sort", "TemporalSort", "ORDER BY time", holds(sorted, overTriggered)},
 	} {
 		kinds[k.uid] = &Operator{Kind: k.kind, Does: k.does, holds: k.holds}
 	}
@@ -85,9 +89,14 @@ func byStates(states []string) *Operator {
 		uid string
 	}{
 		{[]string{"IntervalJoinLeftCache", "IntervalJoinRightCache"}, "interval-join"},
+		{[]string{"left-records", "right-records", "_timer_state/event_window-timers"}, "window-join"},
 		{[]string{"left-records", "right-records"}, "join"}, {[]string{"multi-join-input-0", "multi-join-input-1"}, "multi-join"},
-		{[]string{"inputState", "accState"}, "over-aggregate"}, {[]string{"session-window-mapping", "window-aggs"}, "group-window-aggregate"},
-		{[]string{"sorted-map", "data-state"}, "rank"}, {[]string{"accState"}, "group-aggregate"},
+		{[]string{"inputState", "accState"}, "over-aggregate"}, {[]string{"window-aggs", "watermark"}, "window-aggregate"}, {[]string{"window-aggs"}, "group-window-aggregate"},
+		{[]string{"window_rank"}, "window-rank"}, {[]string{"window_deduplicate"}, "window-deduplicate"},
+		{[]string{"sorted-map", "data-state"}, "rank"}, {[]string{"data-state-with-append"}, "rank"}, {[]string{"data-state-with-update"}, "rank"},
+		{[]string{"Top1-Rank-State"}, "rank"}, {[]string{"already-emitted-state-boolean"}, "deduplicate"},
+		{[]string{"left", "right", "next-index"}, "temporal-join"}, {[]string{"dataState", "lastTriggeringTsState"}, "temporal-sort"},
+		{[]string{"accState"}, "group-aggregate"}, {[]string{"nfaStateName", "sharedBuffer-events"}, "match"},
 	} {
 		if !slices.ContainsFunc(mark.all, func(s string) bool { return !slices.Contains(states, s) }) {
 			found := *kinds[mark.uid]

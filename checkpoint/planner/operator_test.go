@@ -19,6 +19,10 @@ func TestFind(t *testing.T) {
 		{uid: "join"}, {uid: "7_calc", name: "Calc[7]"}, {uid: "x", name: "Join of orders"}, {uid: "x", states: []string{"left-records", "right-records"}},
 		{states: []string{"_timer_state/event_user-timers", "left-records", "right-records"}, kind: "Join", byState: true},
 		{states: []string{"accState"}, kind: "GroupAggregate", byState: true}, {states: []string{"inputState", "accState"}, kind: "OverAggregate", byState: true},
+		{states: []string{"left-records", "right-records", "_timer_state/event_window-timers"}, kind: "WindowJoin", byState: true},
+		{states: []string{"watermark", "window-aggs"}, kind: "WindowAggregate", byState: true}, {states: []string{"window-aggs"}, kind: "GroupWindowAggregate", byState: true},
+		{states: []string{"nfaStateName", "sharedBuffer-events"}, kind: "Match", byState: true}, {states: []string{"window_rank", "watermark"}, kind: "WindowRank", byState: true},
+		{states: []string{"left", "right", "next-index", "timer"}, kind: "TemporalJoin", byState: true},
 		{states: []string{"deduplicate-state"}}, // Deduplicate or ChangelogNormalize
 		{},
 	} {
@@ -54,6 +58,9 @@ func TestHolds(t *testing.T) {
 		{"join", "right-records", Shape{MapKey: row(text), Value: row(row(text), num)}, "rows of the input by unique key, and how many rows each matches"},
 		{"join", "others", Shape{}, ""}, {"deduplicate", "deduplicate-state", Shape{Value: &state.Type{Kind: state.Bool}}, "whether the key was seen"},
 		{"deduplicate", "deduplicate-state", Shape{Value: row(num)}, "the row that is kept of the key"},
+		{"temporal-join", "next-index", Shape{}, "bookkeeping of the operator"}, {"over-aggregate", "agg3$map", Shape{}, "a map or list that belongs to the accumulator of one aggregate"},
+		{"upsert-materialize", "sqnToNodeState", Shape{}, "the rows of the key by number of arrival, and the numbers before and behind"},
+		{"match", "nfaStateName", Shape{}, "matches of the pattern that have begun"}, {"window-deduplicate", "window_deduplicate", Shape{}, "the row that is kept of the key in the window"},
 		{"rank", "_timer_state/processing_user-timers", Shape{}, "timers in processing time"},
 	} {
 		if got := kinds[c.kind].Holds(c.state, c.shape); got != c.want {

@@ -24,7 +24,21 @@ corpus() {
 	rm -rf "${run:?}/$4"
 }
 
+# sql LINE BACKEND NAME: there is no fold of so many queries, so the rows are those that statebridge reads, to be read against the queries
+sql() {
+	"$here/run.sh" "$1" sql "$2" "$run/$3"
+	n=0
+	for snapshot in $(sed -n 's/.*"path":"\([^"]*\)".*/\1/p' "$run/$3/scenario.json"); do
+		n=$((n + 1))
+		(cd "$here/../.." && go run ./cmd/statebridge export "$run/$3/$snapshot" --output jsonl) | gzip -n -9 >"$run/$3/expected/$n.jsonl.gz"
+	done
+	[ "$1" = flink1 ] || rm -rf "$run/$3"/checkpoints/*/chk-1 # Flink 2 takes one at the start of a job
+	pack "$here/../corpus/testdata/$1-$3.tar.gz" "$3"
+	rm -rf "${run:?}/$3"
+}
+
 for line in flink1 flink2; do
+	sql $line hashmap sql_heap
 	corpus $line values rocksdb values_rocksdb
 	corpus $line avro rocksdb avro_rocksdb
 	corpus $line kryo rocksdb kryo_rocksdb

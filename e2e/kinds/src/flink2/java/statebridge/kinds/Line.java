@@ -10,6 +10,9 @@ import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 
 /** What the lines of Flink do in their own ways. */
 final class Line {
+    /** Whether OVER may be ordered by a column that is no time. */
+    static final boolean OVER_ANY_COLUMN = true;
+
     private Line() {}
 
     static <T> void discard(DataStream<T> stream) {

@@ -23,6 +23,7 @@ public final class Main {
                 case "entropy" -> Moves.entropy(r);
                 case "ttl" -> Moves.ttl(r);
                 case "joins" -> Joins.run(r);
+                case "sql" -> Sql.run(r);
                 default -> throw new IllegalArgumentException(what);
             }
             r.write(what);
