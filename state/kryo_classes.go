@@ -202,6 +202,8 @@ func newKryoVersion(little bool) kryoVersion {
 	v.arrays()
 	v.generics()
 	v.jdk()
+	v.zoned()
+	v.small()
 	for _, name := range flinkKryo {
 		v.ids = append(v.ids, v.byName(name))
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Classes of the JDK whose data is known: the enums that are met in states, and small values that Kryo 5 has serializers for. Kryo 2.24 writes most of these by
-// their private fields, which differ from one JDK to the next: those are left alone.
+// Classes of the JDK whose data is known: the enums that are met in states, and small values that Kryo 5 has serializers for. Kryo 2.24 writes some of these by
+// their private fields: where these differ from one JDK to the next, they are left alone.
 
 // kryoEnums have their constants in order: Kryo writes the ordinal plus one.
 var kryoEnums = map[string][]string{
@@ -33,13 +33,7 @@ func (v *kryoVersion) jdk() {
 	if !v.little {
 		return
 	}
-	add("java.time.Duration", String, readKryoDuration)
-	add("java.time.Period", String, readKryoPeriod)
-	add("java.time.Year", Int32, func(k *kryoReader, dst []byte, _ *kryoType) []byte {
-		return strconv.AppendInt(dst, int64(int32(k.varint())), 10)
-	})
 	add("java.net.URL", String, readKryoText)
-	add("java.time.ZoneRegion", String, readKryoText)
 }
 
 func readKryoEnum(k *kryoReader, dst []byte, t *kryoType) []byte {
@@ -56,7 +50,13 @@ func readKryoEnum(k *kryoReader, dst []byte, t *kryoType) []byte {
 
 // readKryoDuration prints what Duration.toString does, with whole hours in front.
 func readKryoDuration(k *kryoReader, dst []byte, _ *kryoType) []byte {
-	seconds, nanos := int64(k.uint64()), k.varint()
+	var seconds int64
+	var nanos int
+	if k.codec.version.little {
+		seconds, nanos = int64(k.uint64()), k.varint()
+	} else {
+		nanos, seconds = int(k.zigzagInt()), unzigzag(k.varlong())
+	}
 	if k.Err() == nil && (nanos < 0 || nanos >= int(time.Second)) {
 		k.Fail("%d nanoseconds", nanos)
 	}
@@ -104,11 +104,19 @@ func appendDuration(dst []byte, seconds int64, nanos int) []byte {
 
 // readKryoPeriod prints what Period.toString does.
 func readKryoPeriod(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	var parts [3]int32 // years, months, days
+	for i := range parts {
+		if k.codec.version.little {
+			parts[i] = int32(k.varint())
+		} else {
+			parts[2-i] = k.zigzagInt()
+		}
+	}
 	dst = append(dst, '"', 'P')
 	some := false
-	for _, unit := range []byte("YMD") {
-		if n := int32(k.varint()); n != 0 {
-			dst, some = append(strconv.AppendInt(dst, int64(n), 10), unit), true
+	for i, n := range parts {
+		if n != 0 {
+			dst, some = append(strconv.AppendInt(dst, int64(n), 10), "YMD"[i]), true
 		}
 	}
 	if !some {
