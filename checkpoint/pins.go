@@ -18,8 +18,8 @@ import (
 
 // Pins keep snapshots readable after the job has deleted them, in a directory of their own:
 //
-//	files/<sha256 of address, size and time>   one hard link or copy a file, however many snapshots need it
-//	snapshots/<holder>/<checkpoint id>.json    what one holder holds: address -> file
+//	files/<sha256 of address, size and version>   one hard link or copy a file, however many snapshots need it
+//	snapshots/<holder>/<checkpoint id>.json       what one holder holds: address -> file
 //
 // A file is linked when it is first needed, and removed when no snapshot needs it any more. A Pins is safe for several goroutines;
 // two processes must not share a directory.
@@ -27,9 +27,15 @@ type Pins struct {
 	dir   string
 	store storage.Store
 
-	mu   sync.Mutex
-	refs map[string]int // file name -> pinned snapshots that need it
+	copies chan struct{} // a place each for those under way
+
+	mu       sync.Mutex
+	refs     map[string]int           // file name -> pinned snapshots that need it
+	fetching map[string]chan struct{} // file name -> closed when it has come, or has not
 }
+
+// copiesAtOnce bounds the copies of all holders, each of which has a buffer of copyPiece.
+const copiesAtOnce = 16
 
 // Pin is one snapshot held by one holder.
 type Pin struct {
@@ -48,7 +54,7 @@ type manifest struct {
 
 // OpenPins opens or makes the directory and forgets files that no snapshot needs.
 func OpenPins(dir string, store storage.Store) (*Pins, error) {
-	p := &Pins{dir: dir, store: store, refs: map[string]int{}}
+	p := &Pins{dir: dir, store: store, copies: make(chan struct{}, copiesAtOnce), refs: map[string]int{}, fetching: map[string]chan struct{}{}}
 	for _, sub := range []string{p.filesDir(), p.snapshotsDir()} {
 		if err := os.MkdirAll(sub, 0o700); err != nil {
 			return nil, fmt.Errorf("make pin directory: %w", err)
@@ -102,13 +108,14 @@ func (p *Pins) load(pattern string) ([]*Pin, error) {
 // named as Snapshot.Operator takes them; one that the snapshot lacks is no fault here. An error that wraps fs.ErrNotExist says that the job has deleted the
 // snapshot meanwhile; then nothing is held.
 func (p *Pins) Take(ctx context.Context, holder string, found Found, operators []string, o Options) (*Pin, error) {
-	data := manifest{Location: found.Location, Job: found.Job, ID: found.ID, Files: map[string]string{}}
-	recorder := &pinning{pins: p, data: &data}
-	o.Store = recorder
+	data := manifest{Location: found.Location, Job: found.Job, ID: found.ID}
+	taking := &pinning{pins: p, files: map[string]*taken{}}
+	o.Store = taking
 	snap, err := Open(ctx, found.Location, o)
 	if err == nil {
-		err = snap.touch(ctx, operators)
+		err = snap.touch(ctx, operators, taking.openSized)
 	}
+	data.Files = taking.held()
 	pin := &Pin{Found: found, pins: p, data: data}
 	pin.file = filepath.Join(p.snapshotsDir(), holderDir(holder), fmt.Sprintf("%d-%s.json", found.ID, digest(found.Location)[:16]))
 	if err == nil {
@@ -188,103 +195,9 @@ func (p *Pins) sweep() error {
 	return errors.Join(errs...)
 }
 
-// acquire makes sure that the file at uri is held, and counts one more snapshot that needs it.
-func (p *Pins) acquire(ctx context.Context, uri string) (name string, err error) {
-	info, err := p.store.Stat(ctx, uri)
-	if err != nil {
-		return "", err
-	}
-	name = digest(fmt.Sprintf("%s\x00%d\x00%d%s", uri, info.Size, info.ModTime.UnixNano(), info.Version))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.refs[name] == 0 {
-		if err := p.fetch(ctx, uri, filepath.Join(p.filesDir(), name)); err != nil {
-			return "", err
-		}
-	}
-	p.refs[name]++
-	return name, nil
-}
-
-// fetch links the file, or copies it where it cannot be linked.
-func (p *Pins) fetch(ctx context.Context, uri, target string) error {
-	if path, err := storage.LocalPath(uri); err == nil {
-		if path, err = filepath.EvalSymlinks(path); err == nil {
-			err = os.Link(path, target)
-		}
-		if err == nil || errors.Is(err, fs.ErrExist) {
-			return nil
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return p.copy(ctx, uri, target)
-}
-
-func (p *Pins) copy(ctx context.Context, uri, target string) (err error) {
-	in, err := p.store.Open(ctx, uri)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	tmp := target + ".new"
-	out, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err = errors.Join(err, out.Close()); err != nil {
-			err = errors.Join(err, os.Remove(tmp))
-			return
-		}
-		err = os.Rename(tmp, target)
-	}()
-	buf := make([]byte, min(in.Size(), 1<<20))
-	for off := int64(0); off < in.Size(); off += int64(len(buf)) {
-		buf = buf[:min(int64(len(buf)), in.Size()-off)]
-		if err := in.ReadAt(ctx, buf, off); err != nil {
-			return err
-		}
-		if _, err := out.Write(buf); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
-}
-
-// pinning is a store that pins what is opened through it.
-type pinning struct {
-	pins *Pins
-	mu   sync.Mutex
-	data *manifest
-}
-
-func (s *pinning) Open(ctx context.Context, uri string) (storage.File, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	name, ok := s.data.Files[uri]
-	if !ok {
-		var err error
-		if name, err = s.pins.acquire(ctx, uri); err != nil {
-			return nil, err
-		}
-		s.data.Files[uri] = name
-	}
-	return s.pins.open(ctx, name, uri)
-}
-
-func (s *pinning) Stat(ctx context.Context, uri string) (storage.Info, error) {
-	return s.pins.store.Stat(ctx, uri)
-}
-
-func (s *pinning) List(ctx context.Context, uri string) ([]storage.Info, error) {
-	return s.pins.store.List(ctx, uri)
 }
 
 func (p *Pins) open(ctx context.Context, name, uri string) (storage.File, error) {

@@ -229,8 +229,11 @@ func (s *Snapshot) Unresolved(ctx context.Context) []error {
 	return s.resolver.Unresolved(ctx, s.Metadata)
 }
 
+// sizedOpener opens a file whose size is known or unknown.
+type sizedOpener func(ctx context.Context, uri string, size int64) (storage.File, error)
+
 // touch opens every file of the named operators, or of all when none is named, and closes it again.
-func (s *Snapshot) touch(ctx context.Context, operators []string) error {
+func (s *Snapshot) touch(ctx context.Context, operators []string, open sizedOpener) error {
 	wanted := map[string]bool{}
 	for _, name := range operators {
 		if o, err := s.Operator(name); err == nil {
@@ -243,12 +246,8 @@ func (s *Snapshot) touch(ctx context.Context, operators []string) error {
 		if len(operators) > 0 && !wanted[ref.Operator.ID] || !readable(ref) {
 			continue
 		}
-		open := s.resolver.Open // which finds files that are still being copied here
-		if ref.Role == flink.RoleChangelog {
-			open = s.resolver.OpenFile // their handles' sizes are not those of files
-		}
 		g.Go(func() error {
-			f, err := open(ctx, ref.Handle)
+			f, err := s.openNow(ctx, ref, open)
 			if err != nil {
 				return err
 			}
@@ -256,6 +255,19 @@ func (s *Snapshot) touch(ctx context.Context, operators []string) error {
 		})
 	}
 	return g.Wait()
+}
+
+// openNow opens the file of a handle, and notices one that is still being copied to its place.
+func (s *Snapshot) openNow(ctx context.Context, ref flink.Ref, open sizedOpener) (storage.File, error) {
+	h := ref.Handle
+	if ref.Role == flink.RoleChangelog {
+		return s.resolver.OpenFile(ctx, h) // these handles' sizes are not those of files
+	}
+	size := int64(sizeUnknown)
+	if h.Kind == flink.AbsoluteFile || h.Kind == flink.RelativeFile {
+		size = h.Size
+	}
+	return s.resolver.OpenBy(ctx, h, func(ctx context.Context, uri string) (storage.File, error) { return open(ctx, uri, size) })
 }
 
 // readable leaves out what holds no state of its own: in-flight records, and what the coordinator keeps.

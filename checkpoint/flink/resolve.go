@@ -16,6 +16,9 @@ import (
 // Opener opens what a stream handle points to.
 type Opener func(ctx context.Context, h *StreamHandle) (storage.File, error)
 
+// URIOpener opens the file at an address.
+type URIOpener func(ctx context.Context, uri string) (storage.File, error)
+
 // PathMap replaces the front of absolute paths: what lay below From lies below To now.
 type PathMap struct{ From, To string }
 
@@ -38,7 +41,12 @@ func NewResolver(store storage.Store, dir string, maps []PathMap) *Resolver {
 
 // Open opens what h points to. An error that wraps fs.ErrNotExist says where it was looked for.
 func (r *Resolver) Open(ctx context.Context, h *StreamHandle) (storage.File, error) {
-	f, err := r.OpenFile(ctx, h)
+	return r.OpenBy(ctx, h, r.store.Open)
+}
+
+// OpenBy is Open, but each place is looked at by open, which does what the store would.
+func (r *Resolver) OpenBy(ctx context.Context, h *StreamHandle, open URIOpener) (storage.File, error) {
+	f, err := r.openFile(ctx, h, open)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +82,10 @@ func (r *Resolver) segment(f storage.File, h *StreamHandle) (storage.File, error
 // OpenFile opens the whole physical file that h lies in, whatever its size: the sizes of changelog handles are not
 // those of their files, and who pins files wants the file and not the segment.
 func (r *Resolver) OpenFile(ctx context.Context, h *StreamHandle) (storage.File, error) {
+	return r.openFile(ctx, h, r.store.Open)
+}
+
+func (r *Resolver) openFile(ctx context.Context, h *StreamHandle, open URIOpener) (storage.File, error) {
 	switch {
 	case h == nil:
 		return nil, errors.New("no stream handle")
@@ -84,11 +96,11 @@ func (r *Resolver) OpenFile(ctx context.Context, h *StreamHandle) (storage.File,
 	case !tame(h.Path):
 		return nil, fault.Corrupt(r.dir+"/_metadata", -1, "path %q climbs out of its directory", h.Path)
 	case h.Kind != RelativeFile:
-		return r.absolute(ctx, h.Path)
+		return r.absolute(ctx, h.Path, open)
 	case strings.HasPrefix(h.Path, "/"):
 		return nil, fault.Corrupt(r.dir+"/_metadata", -1, "relative path %q starts with a slash", h.Path)
 	}
-	return r.store.Open(ctx, storage.Join(r.dir, h.Path))
+	return open(ctx, storage.Join(r.dir, h.Path))
 }
 
 // tame says whether no component of path leads upwards.
@@ -96,7 +108,7 @@ func tame(path string) bool {
 	return path != "" && !slices.Contains(strings.Split(path, "/"), "..")
 }
 
-func (r *Resolver) absolute(ctx context.Context, path string) (storage.File, error) {
+func (r *Resolver) absolute(ctx context.Context, path string, open URIOpener) (storage.File, error) {
 	r.mu.Lock()
 	learned := slices.Clone(r.learned)
 	r.mu.Unlock()
@@ -108,7 +120,7 @@ func (r *Resolver) absolute(ctx context.Context, path string) (storage.File, err
 			continue
 		}
 		tried[uri] = true
-		f, err := r.store.Open(ctx, uri)
+		f, err := open(ctx, uri)
 		if err == nil {
 			r.learn(m)
 			return f, nil
