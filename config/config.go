@@ -91,7 +91,7 @@ type Flink struct {
 	Job         string        `yaml:"job" doc:"Id of the job, where the directory holds several. Empty: the one with the newest checkpoint."`
 	REST        string        `yaml:"rest" doc:"Address of the JobManager's REST API (http, https), asked for completed checkpoints. Empty: the directory alone is watched."`
 	PathMap     []string      `yaml:"path_map" doc:"FROM=TO: a file that the metadata names below FROM is looked for below TO. The longest FROM that fits comes first."`
-	Decode      []string      `yaml:"decode" doc:"CLASS=FORM: how to decode a class that snapshots do not describe: utf8, json, hex, protobuf:FILE#Message, avro:FILE, fields:name:type,…; int32: or varint: before one of the first five says that a length stands before the bytes."`
+	Decode      []string      `yaml:"decode" doc:"CLASS=FORM: how to decode a class that snapshots do not describe: utf8, json, hex, protobuf:FILE#Message, avro:FILE, fields:name:type,…, enum:NAME,NAME,…; int32: or varint: before one of the first five says that a length stands before the bytes."`
 	Poll        time.Duration `yaml:"poll" default:"1s" doc:"How often to look for a new snapshot."`
 }
 

@@ -12,11 +12,12 @@ import (
 type Hint struct {
 	Class   string // as the snapshot names it: of the serializer, or of what a generic serializer holds
 	Frame   string // "int32" or "varint": what stands before the bytes is their length; "": they are all of a value
-	Form    string // utf8, json, hex, protobuf, avro or fields
+	Form    string // utf8, json, hex, protobuf, avro, fields or enum
 	File    string // of protobuf and avro: where Data comes from
 	Data    []byte // a descriptor set, or an Avro schema; ParseHint leaves it to the caller
 	Message string // of protobuf: the full name of the message
 	Fields  string // of fields: name:type,name:type…
+	Names   string // of enum: the constants in order
 }
 
 // ParseHint reads CLASS=FORM, where FORM is one of
@@ -24,6 +25,7 @@ type Hint struct {
 //	utf8 | json | hex | protobuf:FILE#Message | avro:FILE   what the bytes are; int32: or varint: before it says
 //	                                                        that their length stands before them
 //	fields:name:type,name:type,…                            all fields of a class that Kryo or a POJO's serializer wrote
+//	enum:NAME,NAME,…                                        all constants, in order, of an enum that Kryo wrote
 func ParseHint(text string) (Hint, error) {
 	class, form, ok := strings.Cut(text, "=")
 	if !ok || class == "" || form == "" {
@@ -50,11 +52,13 @@ func ParseHint(text string) (Hint, error) {
 		}
 	case "fields":
 		h.Fields, ok = argument, h.Frame == ""
+	case "enum":
+		h.Names, ok = argument, h.Frame == ""
 	default:
 		ok = false
 	}
 	if !ok {
-		return Hint{}, fmt.Errorf("%q: after CLASS= one of utf8, json, hex, protobuf:FILE#Message, avro:FILE (int32: or varint: may stand before each) or fields:name:type,… is expected", text)
+		return Hint{}, fmt.Errorf("%q: after CLASS= one of utf8, json, hex, protobuf:FILE#Message, avro:FILE (int32: or varint: may stand before each) fields:name:type,… or enum:NAME,… is expected", text)
 	}
 	return h, nil
 }
@@ -62,7 +66,7 @@ func ParseHint(text string) (Hint, error) {
 // Hints are ready for use by several goroutines. They remember which of them met a value; nil is no hint at all.
 type Hints struct{ byClass map[string]*hint }
 
-// A hint either decodes bytes or knows the fields of a class.
+// A hint decodes bytes, or knows the fields of a class, or the constants of an enum.
 type hint struct {
 	Hint
 	typ    *Type
@@ -106,6 +110,8 @@ func (h *hint) prepare() (err error) {
 		h.typ, h.decode, err = protobufDecoder(h.Data, h.Message)
 	case "fields":
 		h.shape, err = parseShape(h.Class, h.Fields)
+	case "enum":
+		h.typ, err = enumType(h.Class, h.Names)
 	default:
 		err = fmt.Errorf("form %q is not known", h.Form)
 	}
@@ -114,6 +120,17 @@ func (h *hint) prepare() (err error) {
 	}
 	h.kryo = [2]*kryoType{h.kryoType(&kryo24), h.kryoType(&kryo5)}
 	return nil
+}
+
+// enumType reads the names of constants.
+func enumType(class, names string) (*Type, error) {
+	t := &Type{Kind: Enum, Class: class, Symbols: strings.Split(names, ","), Nullable: true}
+	for i, name := range t.Symbols {
+		if name == "" || slices.Contains(t.Symbols[:i], name) {
+			return nil, fmt.Errorf("constant %d of the enum is %q: names that differ are expected", i+1, name)
+		}
+	}
+	return t, nil
 }
 
 // find gives the hint for a class, which is met thereby.

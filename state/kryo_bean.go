@@ -94,6 +94,9 @@ func (v *kryoVersion) generics() {
 
 // kryoType is how Kryo writes the class of a hint.
 func (h *hint) kryoType(v *kryoVersion) *kryoType {
+	if h.Form == "enum" {
+		return &kryoType{name: h.Class, kind: Enum, hint: h, constants: h.typ.Symbols, read: readKryoEnum}
+	}
 	if h.shape == nil {
 		return &kryoType{name: h.Class, kind: h.typ.Kind, hint: h, read: readKryoPayload}
 	}

@@ -55,7 +55,7 @@ func (c *kryoCodec) declared(class string) Type {
 	t := c.own(c.byName(class))
 	kind, abstract := kryoInterfaces[class]
 	switch {
-	case t.hint != nil && (t.fields != nil || t.hint.Frame != ""):
+	case t.hint != nil && (t.fields != nil || t.constants != nil || t.hint.Frame != ""):
 		typ := *t.hint.kryoTyped()
 		typ.Nullable = true
 		return typ

@@ -11,7 +11,7 @@ import (
 )
 
 const decodeUsage = "`CLASS=FORM`: how to decode a class that the snapshot does not describe: utf8, json, hex, protobuf:FILE#Message, avro:FILE, " +
-	"or fields:name:type,…; int32: or varint: before one of the first five says that a length stands before the bytes; may be repeated"
+	"fields:name:type,… or enum:NAME,NAME,…; int32: or varint: before one of the first five says that a length stands before the bytes; may be repeated"
 
 // readHints reads what --decode says, and the files that it names.
 func readHints(list []string) (*state.Hints, error) {
