@@ -42,6 +42,7 @@ for line in flink1 flink2; do
 	corpus $line values rocksdb values_rocksdb
 	corpus $line avro rocksdb avro_rocksdb
 	corpus $line kryo rocksdb kryo_rocksdb
+	corpus $line registered rocksdb registered_rocksdb
 	corpus $line kryo hashmap kryo_heap
 	corpus $line rescale-claim rocksdb rescaled_claim_rocksdb
 	corpus $line emptied rocksdb emptied_rocksdb

@@ -16,6 +16,7 @@ public final class Main {
                 case "values" -> Values.run(r);
                 case "avro" -> AvroValues.run(r);
                 case "kryo" -> KryoValues.run(r);
+                case "registered" -> Registered.run(r);
                 case "rescale" -> Moves.rescale(r, false, 2, 3, 2);
                 case "rescale-claim" -> Moves.rescale(r, true, 2, 3, 2);
                 case "restore-claim" -> Moves.rescale(r, true, 2, 2);
