@@ -61,3 +61,16 @@ for version in 1.20:flink1 2.3:flink2; do
 done
 pack "$here/../../checkpoint/fixture/finished.tar.gz" 1.20-aligned 1.20-half 1.20-unaligned 2.3-aligned 2.3-half 2.3-unaligned
 pack "$here/../../checkpoint/fixture/entropy.tar.gz" 1.20 2.3
+
+# The directory of a bucket is the run's, so that one archive has both. Flink 2 takes a checkpoint right at the start, which goes.
+mkdir -p "$run/s3/flink" "$run/sidecar" "$run/plugins/s3"
+mvn -q -B dependency:copy -Dartifact=org.apache.flink:flink-s3-fs-presto:2.3.0 -DoutputDirectory="$run/plugins/s3"
+versitygw --access test-key --secret test-secret --port 127.0.0.1:17370 --quiet --keep-alive posix --sidecar "$run/sidecar" "$run/s3" &
+server=$!
+trap 'kill "$server"; rm -rf "$run"' EXIT
+sleep 1
+FLINK_PLUGINS_DIR=$run/plugins AWS_ENDPOINT_URL=http://127.0.0.1:17370 AWS_ACCESS_KEY_ID=test-key AWS_SECRET_ACCESS_KEY=test-secret \
+	"$here/run.sh" flink2 s3 rocksdb "$run/s3/flink"
+rm -rf "$run"/s3/flink/checkpoints/*/chk-1
+mv "$run/s3/flink" "$run/flink"
+pack "$here/../../checkpoint/fixture/s3.tar.gz" flink

@@ -8,6 +8,8 @@ import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.execution.CheckpointType;
 import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.core.fs.FileSystem;
+import org.apache.flink.core.plugin.PluginUtils;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
@@ -23,6 +25,7 @@ final class Cluster implements AutoCloseable {
     Cluster(Path dir, Map<String, String> settings) throws Exception {
         this.dir = dir.toAbsolutePath();
         configuration = configuration(this.dir, settings);
+        FileSystem.initialize(configuration, PluginUtils.createPluginManagerFromRootFolder(configuration));
         cluster = new MiniCluster(new MiniClusterConfiguration.Builder()
                 .setConfiguration(configuration).setNumTaskManagers(1).setNumSlotsPerTaskManager(4).build());
         cluster.start();

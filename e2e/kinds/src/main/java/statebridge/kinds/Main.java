@@ -22,6 +22,7 @@ public final class Main {
                 case "restore-claim" -> Moves.rescale(r, true, 2, 2);
                 case "emptied" -> Moves.emptied(r);
                 case "entropy" -> Moves.entropy(r);
+                case "s3" -> Moves.s3(r);
                 case "ttl" -> Moves.ttl(r);
                 case "joins" -> Joins.run(r);
                 case "sql" -> Sql.run(r);

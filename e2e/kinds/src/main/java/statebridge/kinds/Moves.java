@@ -80,8 +80,23 @@ final class Moves {
     }
 
     static void entropy(Run r) throws Exception {
-        r.settings.put("execution.checkpointing.dir", "entropy://" + r.dir + "/_entropy_/checkpoints");
-        r.settings.put("execution.checkpointing.savepoint-dir", "entropy://" + r.dir + "/_entropy_/savepoints");
+        scattered(r, "entropy://" + r.dir);
+    }
+
+    /** Checkpoints in the bucket of the run's name, at the server that the environment names, by a file system from FLINK_PLUGINS_DIR. */
+    static void s3(Run r) throws Exception {
+        r.settings.put("s3.endpoint", System.getenv("AWS_ENDPOINT_URL"));
+        r.settings.put("s3.access-key", System.getenv("AWS_ACCESS_KEY_ID"));
+        r.settings.put("s3.secret-key", System.getenv("AWS_SECRET_ACCESS_KEY"));
+        r.settings.put("s3.path.style.access", "true");
+        r.settings.put("s3.entropy.key", "_entropy_");
+        r.settings.put("s3.entropy.length", "4");
+        scattered(r, "s3://" + r.dir.getFileName());
+    }
+
+    private static void scattered(Run r, String root) throws Exception {
+        r.settings.put("execution.checkpointing.dir", root + "/_entropy_/checkpoints");
+        r.settings.put("execution.checkpointing.savepoint-dir", root + "/_entropy_/savepoints");
         Keyed<String> k = carts();
         fill(k, 0, 20);
         start(r, k, 2, null, false);
