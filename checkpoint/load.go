@@ -84,6 +84,9 @@ func (o *Operator) assemble(parts []part) ([]*Table, error) {
 }
 
 func (o *Operator) openSubtask(ctx context.Context, s *flink.Subtask) ([]part, error) {
+	if err := o.covers(s); err != nil {
+		return nil, err
+	}
 	parts, err := o.openKeyed(ctx, s.ManagedKeyed)
 	if err != nil {
 		return nil, err

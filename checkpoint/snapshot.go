@@ -1,10 +1,12 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -72,6 +74,7 @@ func Open(ctx context.Context, location string, o Options) (*Snapshot, error) {
 		o.Store = storage.Local()
 	}
 	dir, files := split(location)
+	dir = cmp.Or(dir, ".")
 	file, b, err := readFirst(ctx, o.Store, files)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not a snapshot: %w%s", dir, err, hint(ctx, o.Store, dir))
@@ -80,7 +83,7 @@ func Open(ctx context.Context, location string, o Options) (*Snapshot, error) {
 		return nil, err
 	}
 	link := fetch.NewLink(storage.Latency(o.Store, dir), fetch.Options{Lanes: o.Reading.Requests, Memory: o.Reading.Ahead})
-	s := &Snapshot{Location: dir, options: o, link: link, resolver: flink.NewResolver(o.Store, dir, o.PathMap)}
+	s := &Snapshot{Location: dir, options: o, link: link, resolver: flink.NewResolver(o.Store, place(dir), o.PathMap)}
 	if err := s.readMetadata(file, b); err != nil {
 		return nil, err
 	}
@@ -106,6 +109,23 @@ func (s *Snapshot) readMetadata(file string, b []byte) (err error) {
 		s.Metadata = bucketMetadata(s.Fluss)
 	}
 	return err
+}
+
+// place is a local directory as the resolver needs it: whole, since files are looked for beside and above it, and with links followed, since they lie
+// beside what a link points to.
+func place(dir string) string {
+	path, err := storage.LocalPath(dir)
+	if err != nil {
+		return dir
+	}
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return dir
+	}
+	if behind, err := filepath.EvalSymlinks(whole); err == nil {
+		return behind
+	}
+	return whole
 }
 
 // readFirst reads the first of the files that there is; the error is that of the first.

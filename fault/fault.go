@@ -26,6 +26,9 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
+	if e.Offset < 0 {
+		return e.File + ": " + e.Reason
+	}
 	return fmt.Sprintf("%s: offset %d: %s", e.File, e.Offset, e.Reason)
 }
 

@@ -135,7 +135,7 @@ func (r *Resolver) absolute(ctx context.Context, path string, open URIOpener) (s
 	if other == nil {
 		other = fs.ErrNotExist
 	}
-	return nil, fmt.Errorf("%s: neither there nor beside %s: %w", path, r.dir, other)
+	return nil, fmt.Errorf("%s: neither there nor beside %s; where it is now a path map can say: %w", path, r.dir, other)
 }
 
 // maxLearned bounds what is tried first; a snapshot refers to a handful of directories.
