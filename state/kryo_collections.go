@@ -154,15 +154,21 @@ func (k *kryoReader) mapping(dst []byte, comparator bool) []byte {
 	b, strings, generic := newBag(dst), true, k.generics()
 	for range k.mapSize(comparator) {
 		var t *kryoType
+		start := len(dst)
 		dst, t = k.valueOf(dst, generic[0])
 		b.key(dst)
-		strings = strings && t != nil && t.text
+		strings = strings && isText(t, dst[start:])
 		dst, _ = k.valueOf(dst, generic[1])
 		if dst = b.value(dst); full(dst, k.Reader) {
 			break
 		}
 	}
 	return b.finish(dst, mapShape(strings))
+}
+
+// isText tells keys that can be members of an object: strings that are not null.
+func isText(t *kryoType, json []byte) bool {
+	return t != nil && t.text && len(json) > 0 && json[0] == '"'
 }
 
 // mapSize reads what stands before the entries: Kryo 2.24 has the comparator first, Kryo 5 the number.
@@ -192,11 +198,12 @@ func readKryoSingleton(k *kryoReader, dst []byte, _ *kryoType) []byte {
 }
 
 func readKryoSingletonMap(k *kryoReader, dst []byte, _ *kryoType) []byte {
-	b := newBag(dst)
+	b, start := newBag(dst), len(dst)
 	dst, t := k.value(dst)
 	b.key(dst)
+	text := isText(t, dst[start:])
 	dst = b.value(k.classAndObject(dst))
-	return b.finish(dst, mapShape(t != nil && t.text))
+	return b.finish(dst, mapShape(text))
 }
 
 // readKryoAsList reads what Arrays.asList gave: Kryo 2.24 has the class of the array's elements after the count.

@@ -56,6 +56,7 @@ func TestKryoValues(t *testing.T) {
 		{object, named("java.util.HashSet") + "01 01 0202", named("java.util.HashSet") + "01 82 02 00 02", "[1]"},
 		{object, named("java.util.HashSet") + "01 02 0204 0202", named("java.util.HashSet") + "01 83 02 00 04 02", "[1,2]"},
 		{"java.util.LinkedHashMap", "57 01 02 0301826b 0202 03016bb2 0303", "57 01 03 0301826b 0202 03016bb2 0303", `{"k":1,"k2":"k"}`},
+		{"java.util.HashMap", "57 01 01 0300 0202", "57 01 02 0300 0202", "[[null,1]]"}, // a null, where a String was declared
 		{"java.util.TreeMap", "57 01 00 02 0301826b 0202 03016bb2 0303", "57 01 03 00 0301826b 0202 03016bb2 0303", `{"k":1,"k2":"k"}`},
 		{"java.util.HashMap", "57 01 02 0202 00 0204 0206", "57 01 03 0202 00 0204 0206", "[[1,null],[2,3]]"}, {"java.util.HashMap", "57 01 00", "57 01 01", "{}"},
 		{"java.time.LocalDate", "57 01 001d 0002 d01f", "57 01 e80f 02 1d", `"2024-02-29"`},
