@@ -113,7 +113,7 @@ func (p *Pins) Take(ctx context.Context, holder string, found Found, operators [
 	o.Store = taking
 	snap, err := Open(ctx, found.Location, o)
 	if err == nil {
-		err = snap.touch(ctx, operators, taking.openSized)
+		err = snap.touch(ctx, operators, taking)
 	}
 	data.Files = taking.held()
 	pin := &Pin{Found: found, pins: p, data: data}

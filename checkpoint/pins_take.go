@@ -51,6 +51,18 @@ func (s *pinning) openSized(ctx context.Context, uri string, size int64) (storag
 	return s.pins.open(ctx, t.name, uri)
 }
 
+// reuse opens a file that the metadata names and that is held already, wherever else it might be looked for; nil when there is none.
+func (s *pinning) reuse(ctx context.Context, uri string, size int64) storage.File {
+	if name, ok := s.pins.known(uri, size); !ok || !s.pins.holds(name) {
+		return nil
+	}
+	f, err := s.openSized(ctx, uri, size)
+	if err != nil { // released meanwhile, and not there any more
+		return nil
+	}
+	return f
+}
+
 func (s *pinning) Stat(ctx context.Context, uri string) (storage.Info, error) {
 	return s.pins.store.Stat(ctx, uri)
 }
@@ -73,9 +85,8 @@ func (s *pinning) held() map[string]string {
 // acquire makes sure that the file at uri is held, and counts one more snapshot that needs it. A file that is held already is not
 // asked for when its name and size tell that it is the one.
 func (p *Pins) acquire(ctx context.Context, uri string, size int64) (name string, err error) {
-	if size > 0 && drawn(uri) && storage.Latency(p.store, uri) > 0 {
-		name = digest(fmt.Sprintf("%s\x00%d", uri, size))
-	} else {
+	name, ok := p.known(uri, size)
+	if !ok {
 		info, err := p.store.Stat(ctx, uri)
 		if err != nil {
 			return "", err
@@ -97,6 +108,20 @@ func (p *Pins) acquire(ctx context.Context, uri string, size int64) (name string
 			return "", ctx.Err()
 		}
 	}
+}
+
+// known names a file that address and size tell from any other.
+func (p *Pins) known(uri string, size int64) (name string, ok bool) {
+	if size <= 0 || !drawn(uri) || storage.Latency(p.store, uri) == 0 {
+		return "", false
+	}
+	return digest(fmt.Sprintf("%s\x00%d", uri, size)), true
+}
+
+func (p *Pins) holds(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refs[name] > 0
 }
 
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)

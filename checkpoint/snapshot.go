@@ -249,11 +249,8 @@ func (s *Snapshot) Unresolved(ctx context.Context) []error {
 	return s.resolver.Unresolved(ctx, s.Metadata)
 }
 
-// sizedOpener opens a file whose size is known or unknown.
-type sizedOpener func(ctx context.Context, uri string, size int64) (storage.File, error)
-
 // touch opens every file of the named operators, or of all when none is named, and closes it again.
-func (s *Snapshot) touch(ctx context.Context, operators []string, open sizedOpener) error {
+func (s *Snapshot) touch(ctx context.Context, operators []string, by *pinning) error {
 	wanted := map[string]bool{}
 	for _, name := range operators {
 		if o, err := s.Operator(name); err == nil {
@@ -267,7 +264,7 @@ func (s *Snapshot) touch(ctx context.Context, operators []string, open sizedOpen
 			continue
 		}
 		g.Go(func() error {
-			f, err := s.openNow(ctx, ref, open)
+			f, err := s.openNow(ctx, ref, by)
 			if err != nil {
 				return err
 			}
@@ -278,7 +275,7 @@ func (s *Snapshot) touch(ctx context.Context, operators []string, open sizedOpen
 }
 
 // openNow opens the file of a handle, and notices one that is still being copied to its place.
-func (s *Snapshot) openNow(ctx context.Context, ref flink.Ref, open sizedOpener) (storage.File, error) {
+func (s *Snapshot) openNow(ctx context.Context, ref flink.Ref, by *pinning) (storage.File, error) {
 	h := ref.Handle
 	if ref.Role == flink.RoleChangelog {
 		return s.resolver.OpenFile(ctx, h) // these handles' sizes are not those of files
@@ -287,7 +284,10 @@ func (s *Snapshot) openNow(ctx context.Context, ref flink.Ref, open sizedOpener)
 	if h.Kind == flink.AbsoluteFile || h.Kind == flink.RelativeFile {
 		size = h.Size
 	}
-	return s.resolver.OpenBy(ctx, h, func(ctx context.Context, uri string) (storage.File, error) { return open(ctx, uri, size) })
+	if f := by.reuse(ctx, h.Path, size); f != nil {
+		return f, nil
+	}
+	return s.resolver.OpenBy(ctx, h, func(ctx context.Context, uri string) (storage.File, error) { return by.openSized(ctx, uri, size) })
 }
 
 // readable leaves out what holds no state of its own: in-flight records, and what the coordinator keeps.

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/checkpoint/fixture"
+	"github.com/statebridge/statebridge/checkpoint/storage/s3"
+	"github.com/statebridge/statebridge/checkpoint/storage/schemes"
 	"github.com/statebridge/statebridge/checkpoint/storage/storagetest"
 )
 
@@ -127,4 +131,32 @@ func printed(rows []jobRow) (lines []string) {
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// TestS3JobPinnedOnce: the files of a checkpoint that is pinned are not looked for again at the places where copies of them might lie.
+func TestS3JobPinnedOnce(t *testing.T) {
+	server := storagetest.StartS3(t, bucket)
+	proxy := storagetest.StartFaults(t, server.URL)
+	login(t, proxy.URL)
+	uploadBut(t, server, filepath.Join(fixture.Unpack(t, fixture.S3), bucket), "")
+	store := schemes.New(schemes.Options{S3: s3.Options{Endpoint: proxy.URL, PathStyle: "auto", Region: "us-east-1"}})
+	found, err := checkpoint.Discover(t.Context(), store, "s3://flink/checkpoints", "")
+	if err != nil || len(found) != 2 {
+		t.Fatalf("%d snapshots, %v", len(found), err)
+	}
+	pins, err := checkpoint.OpenPins(t.TempDir(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests []int
+	for _, holder := range []string{"a", "b"} {
+		proxy.Next(func(*http.Request) bool { return true })
+		if _, err := pins.Take(t.Context(), holder, found[1], nil, checkpoint.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		requests = append(requests, proxy.Requests())
+	}
+	if requests[0] < 10 || requests[1] != 1 {
+		t.Errorf("%d requests, %d when all is there", requests[0], requests[1])
+	}
 }
