@@ -114,6 +114,20 @@ func TestParquetUnits(t *testing.T) {
 	}
 }
 
+// TestParquetTimesWithoutSeconds: Java leaves out seconds that are zero.
+func TestParquetTimesWithoutSeconds(t *testing.T) {
+	columns := []Column{{Name: "a", Type: "time"}, {Name: "b", Type: "datetime"}, {Name: "c", Type: "instant"}}
+	const day = 1767312000 * 1_000_000
+	for text, seconds := range map[string]float64{"05:07": 18420, "00:00": 0, "05:07:09": 18429, "05:07:00.5": 18420.5} {
+		row := fmt.Sprintf(`{"a":"%s","b":"2026-01-02T%[1]s","c":"2026-01-02T%[1]sZ"}`, text)
+		_, got := readParquet(t, render(t, Parquet, columns, Options{}, []string{row}))
+		moment := day + int64(seconds*1e6)
+		if got[0][0].Int64() != int64(seconds*1e9) || got[0][1].Int64() != moment || got[0][2].Int64() != moment {
+			t.Errorf("%s: %v", row, got[0])
+		}
+	}
+}
+
 func TestParquetRefuses(t *testing.T) {
 	far := strings.Repeat(`{"datetime":"2026-01-02T03:04:05.5"}`+"\n", 5000)
 	for _, c := range []struct {
@@ -137,6 +151,10 @@ func TestParquetRefuses(t *testing.T) {
 		{`{"date":"+9999999-01-01"}`, `column "date"`, ErrUnfit},
 		{`{"date":"-999999999-01-01"}`, `column "date"`, ErrUnfit},
 		{`{"time":"24:00:00"}`, `column "time"`, ErrMalformed},
+		{`{"time":"24:00"}`, `column "time"`, ErrMalformed},
+		{`{"time":"05:07:"}`, `column "time"`, ErrMalformed},
+		{`{"time":"05:07.5"}`, `column "time"`, ErrMalformed},
+		{`{"time":"5:07"}`, `column "time"`, ErrMalformed},
 		{`{"datetime":"2026-01-02"}`, `column "datetime"`, ErrMalformed},
 		{`{"datetime":"2026-01-02T00:00:00Z"}`, `column "datetime"`, ErrMalformed},
 		{`{"instant":"2026-01-02T00:00:00"}`, `column "instant"`, ErrMalformed},

@@ -37,7 +37,7 @@ const (
 	tooFar
 )
 
-// parseMoment reads 2006-01-02T15:04:05.999999999, with a Z behind it for an instant.
+// parseMoment reads a date, T and a time as parseTime does, such as 2006-01-02T15:04:05.999999999, with a Z behind it for an instant.
 func parseMoment(b []byte, instant bool) (moment, outcome) {
 	if instant {
 		if len(b) == 0 || b[len(b)-1] != 'Z' {
@@ -82,19 +82,34 @@ func parseDate(b []byte) (days int64, o outcome) {
 	return daysSince(year, month, day), read
 }
 
-// parseTime reads 15:04:05.999999999 and gives the nanoseconds since midnight.
+// parseTime reads 15:04, 15:04:05 or 15:04:05.999999999 and gives the nanoseconds since midnight. Java's LocalTime leaves out seconds that are zero.
 func parseTime(b []byte) (nanos int64, ok bool) {
-	if len(b) < 8 || b[2] != ':' || b[5] != ':' {
+	if len(b) < 5 || b[2] != ':' {
 		return 0, false
 	}
 	hour, ok1 := pair(b)
 	minute, ok2 := pair(b[3:])
-	second, ok3 := pair(b[6:])
-	if !ok1 || !ok2 || !ok3 || hour > 23 || minute > 59 || second > 59 {
+	if !ok1 || !ok2 || hour > 23 || minute > 59 {
 		return 0, false
 	}
-	fraction, ok := parseFraction(b[8:])
-	return ((hour*60+minute)*60+second)*1_000_000_000 + fraction, ok
+	nanos, ok = parseSeconds(b[5:])
+	return (hour*60+minute)*60*1_000_000_000 + nanos, ok
+}
+
+// parseSeconds reads what stands behind the minutes: nothing, :05 or :05.999999999.
+func parseSeconds(b []byte) (nanos int64, ok bool) {
+	if len(b) == 0 {
+		return 0, true
+	}
+	if len(b) < 3 || b[0] != ':' {
+		return 0, false
+	}
+	second, ok := pair(b[1:])
+	if !ok || second > 59 {
+		return 0, false
+	}
+	nanos, ok = parseFraction(b[3:])
+	return second*1_000_000_000 + nanos, ok
 }
 
 func parseFraction(b []byte) (nanos int64, ok bool) {

@@ -13,6 +13,9 @@ import (
 	"github.com/statebridge/statebridge/state"
 )
 
+// maxParallel is more than there are cores anywhere. Each row that is decoded has buffers of its own, which --memory does not count.
+const maxParallel = 256
+
 type exportFlags struct {
 	snapshotFlags
 	selection
@@ -60,8 +63,8 @@ func (f *exportFlags) run(cmd *cobra.Command, location string) error {
 	if err := f.check(cmd.Flags(), "key-groups"); err != nil {
 		return err
 	}
-	if f.parallel < 0 {
-		return usagef("--parallel %d: a number from 1 up is expected, or 0 for one on each core", f.parallel)
+	if f.parallel < 0 || f.parallel > maxParallel {
+		return usagef("--parallel %d: a number from 1 to %d is expected, or 0 for one on each core", f.parallel, maxParallel)
 	}
 	if f.keyGroups != "" {
 		g, err := parseKeyGroups(f.keyGroups)
@@ -121,7 +124,7 @@ func within(tables []*checkpoint.Table, groups checkpoint.KeyGroups) (in []*chec
 			in = append(in, t)
 		}
 	}
-	if len(in) == 0 {
+	if len(in) == 0 || groups.Last >= most {
 		return nil, usagef("--key-groups %s: the tables have key groups 0-%d", groups, most-1)
 	}
 	return in, nil

@@ -81,6 +81,9 @@ With --once it handles what is there, waits until all sinks have committed it, a
   DATABASE_URL=postgres://localhost/bank statebridge run --config statebridge.yaml --once`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.checkPatience(cmd.Flags().Changed("patience")); err != nil {
+				return err
+			}
 			c, err := f.load(cmd)
 			if err != nil {
 				return err
@@ -99,6 +102,16 @@ With --once it handles what is there, waits until all sinks have committed it, a
 	cmd.Flags().StringSliceVar(&f.keep, "keep", nil, "`CONSUMER[:CHECKPOINT]` whose rows stay if the snapshots at hand would delete too many; may be repeated")
 	cmd.Flags().DurationVar(&f.patience, "patience", time.Minute, "with --once: `HOW LONG` a target may fail without a break before the run does; 0 is for ever")
 	return cmd
+}
+
+func (f *runFlags) checkPatience(given bool) error {
+	if given && !f.once {
+		return usagef("--patience says how long --once waits, and --once is not given")
+	}
+	if f.patience < 0 {
+		return usagef("--patience %s: a time from 0 up is expected, and 0 is for ever", f.patience)
+	}
+	return nil
 }
 
 // answers gives what is answered before it is asked, by consumer.

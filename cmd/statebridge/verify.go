@@ -41,6 +41,9 @@ It can be used while run is going on: a table that moves while it is compared is
   statebridge verify --config statebridge.yaml --sink pg --consumer accounts --repair`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.wait < 0 {
+				return usagef("--wait %s: a time from 0 up is expected", f.wait)
+			}
 			c, err := f.load(cmd)
 			if err != nil {
 				return err
