@@ -82,7 +82,7 @@ type failing struct {
 
 var errBroken = errors.New("broken")
 
-const failingRead = 8 // which shows that as many are under way
+const failingRead = 3 // while others are under way; handles of the same file wait for one read, so few may be
 
 func (s *failing) OpenSized(ctx context.Context, uri string, size int64) (storage.File, error) {
 	f, err := s.Store.OpenSized(ctx, uri, size)

@@ -20,7 +20,7 @@ var (
 // CorruptError says where bytes break their format. It prints "chk-7/_metadata: offset 41: 8 bytes wanted, 3 left".
 type CorruptError struct {
 	File      string // name or URI as the reader was given it
-	Offset    int64  // bytes from the start of File
+	Offset    int64  // bytes from the start of File; -1 where there is none
 	Reason    string
 	Truncated bool // the bytes ended too early
 }
