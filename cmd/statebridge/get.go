@@ -93,7 +93,7 @@ func (f *getFlags) run(cmd *cobra.Command, location string) error {
 		if len(tables) == 0 {
 			return fmt.Errorf("no state to look for the key %s in", f.key)
 		}
-		return fmt.Errorf("no row has the key %s in %s", f.key, strings.Join(names(tables), ", "))
+		return fmt.Errorf("no row has the %s in %s", f.wanted(cmd.Flags().Changed), strings.Join(names(tables), ", "))
 	}
 	return nil
 }
@@ -160,6 +160,18 @@ func (f *getFlags) keyOf(t *checkpoint.Table, given func(string) bool) (k checkp
 		k.MapKey = jsonOf(f.mapKey, s.MapKey.Type())
 	}
 	return k, nil
+}
+
+// wanted names all that a row must have, for a message.
+func (f *getFlags) wanted(given func(string) bool) string {
+	text := "key " + f.key
+	if given("namespace") {
+		text += ", the namespace " + f.namespace
+	}
+	if given("map-key") {
+		text += ", the map key " + f.mapKey
+	}
+	return text
 }
 
 // names lists tables for a message, each name once.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/state"
 )
 
@@ -65,7 +66,7 @@ func (f *historyFlags) run(cmd *cobra.Command, base string) (err error) {
 		return err
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("no complete checkpoint below %s", base)
+		return f.noneFound(ctx, o.Store, base)
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	var before keyRows
@@ -89,9 +90,33 @@ func (f *historyFlags) run(cmd *cobra.Command, base string) (err error) {
 		return err
 	}
 	if !seen {
-		return fmt.Errorf("no checkpoint has a row of the key %s", f.key)
+		return fmt.Errorf("no checkpoint has a row of the %s", f.wanted(cmd.Flags().Changed))
 	}
 	return nil
+}
+
+// noneFound says why no checkpoint was found, and what there is instead.
+func (f *historyFlags) noneFound(ctx context.Context, store storage.Store, base string) error {
+	entries, err := store.List(ctx, base)
+	if err != nil {
+		return err
+	}
+	var dirs []string
+	for _, e := range entries {
+		if e.Name == checkpoint.MetadataFile {
+			return fmt.Errorf("%s is one snapshot: history takes the directory above it, which holds the checkpoints of its job", base)
+		}
+		if e.IsDir {
+			dirs = append(dirs, e.Name)
+		}
+	}
+	if f.job == "" {
+		return fmt.Errorf("no complete checkpoint below %s", base)
+	}
+	if len(dirs) == 0 {
+		dirs = []string{"none"}
+	}
+	return fmt.Errorf("no complete checkpoint of job %s below %s; directories there: %s", f.job, base, strings.Join(dirs, ", "))
 }
 
 // keyRows are the rows of a key, by what tells them apart; the operator's id comes first.

@@ -89,7 +89,7 @@ How object stores are reached is told by flags --storage-… that every command 
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return fromEnvironment(cmd.Flags()) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w; '%s --help' shows how it is used", err, cmd.CommandPath())
+		return usagef("%w; '%s --help' shows how it is used", plainly(err), cmd.CommandPath())
 	})
 	root.AddCommand(newInspect(), newCompat(), newGet(), newHistory(), newExport(), newDiff(), newInit(), newRun(), newDemo(), newConsumers(), newDeadLetters(), newVerify(), newConfig(), newVersion())
 	root.InitDefaultCompletionCmd()
@@ -97,6 +97,14 @@ How object stores are reached is told by flags --storage-… that every command 
 		completion.RunE, completion.Args = helpUnlessUnknown, cobra.ArbitraryArgs
 	}
 	return root
+}
+
+// plainly says of a flag that takes a number what is wrong with it, rather than which function refused it.
+func plainly(err error) error {
+	if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "int" {
+		return fmt.Errorf("--%s %q: a whole number is expected", invalid.GetFlag().Name, invalid.GetValue())
+	}
+	return err
 }
 
 // helpUnlessUnknown runs a command that does nothing but hold others.
@@ -116,7 +124,7 @@ func fromEnvironment(flags *pflag.FlagSet) (err error) {
 			return
 		}
 		if e := flags.Set(f.Name, value); e != nil {
-			err = usagef("%s: %w", name, e)
+			err = usagef("%s: %w", name, plainly(e))
 		}
 	})
 	return err

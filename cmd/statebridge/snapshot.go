@@ -68,7 +68,10 @@ func (f *snapshotFlags) options() (checkpoint.Options, error) {
 		if err != nil {
 			return checkpoint.Options{}, err
 		}
-		f.store, f.requests = newCachedStore(c), c.Requests
+		if f.store, err = newCachedStore(c); err != nil {
+			return checkpoint.Options{}, err
+		}
+		f.requests = c.Requests
 	}
 	if f.table == nil && f.schema != "" {
 		if f.table, err = readFlussTable(f.schema); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
@@ -55,11 +56,15 @@ func loadStorage(flags *pflag.FlagSet) (*config.Storage, error) {
 }
 
 // newCachedStore is for commands that come again; run has its pins instead.
-func newCachedStore(c *config.Storage) storage.Remote {
+func newCachedStore(c *config.Storage) (storage.Remote, error) {
 	if c.Cache == "" {
-		return newStore(c)
+		return newStore(c), nil
 	}
-	return cache.New(c.Cache, int64(c.CacheMiB)<<20, newStore(c))
+	s := cache.New(c.Cache, int64(c.CacheMiB)<<20, newStore(c))
+	if err := s.Check(); err != nil {
+		return nil, fmt.Errorf("storage.cache %s can't be used: %w", c.Cache, err)
+	}
+	return s, nil
 }
 
 // newStore opens nothing yet.

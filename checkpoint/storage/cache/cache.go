@@ -33,6 +33,9 @@ func New(dir string, limit int64, from storage.Remote) *Store {
 	return &Store{Remote: from, disk: &disk{dir: dir, limit: limit}}
 }
 
+// Check makes the directory if it is not there, and fails unless files can be written in it. Reading goes on whatever happens to it later.
+func (s *Store) Check() error { return s.disk.check() }
+
 // versioned is a file of which the store can tell one content from another.
 type versioned interface {
 	storage.File

@@ -3,6 +3,7 @@ package cache
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io/fs"
@@ -20,6 +21,17 @@ type disk struct {
 
 	mu   sync.Mutex
 	used int64 // at least, of what this process knows; 0: not counted yet
+}
+
+func (d *disk) check() error {
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(d.dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // span names a range of one version of a file.

@@ -21,6 +21,7 @@ type RefusalError struct {
 	Message string        // for people
 	After   time.Duration // how long the store asks to wait
 	Again   bool          // worth another try, whatever the status
+	Unknown bool          // the store does not accept the credentials, whatever may be done with them
 }
 
 // NoSuchBucket is the Code of a RefusalError for a bucket, rather than an object, that does not exist.
@@ -73,6 +74,8 @@ func (s *Store) refused(op Op, uri string, p Place, r *RefusalError) error {
 	switch {
 	case r.Code == NoSuchBucket:
 		return fmt.Errorf("%s: %q does not exist, or not at this endpoint and region: %w", uri, p.Bucket, r)
+	case r.Unknown:
+		return fmt.Errorf("%s: %w (%w); it is the credentials that are not accepted, not their rights that are too few: check the access key, its secret and whether they have expired", uri, fs.ErrPermission, r)
 	case r.Status == http.StatusNotFound:
 		return fmt.Errorf("%s: there is no such object: %w", uri, fs.ErrNotExist)
 	case r.Status == http.StatusPreconditionFailed:

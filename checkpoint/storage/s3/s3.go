@@ -152,6 +152,9 @@ func (d *driver) Right(op remote.Op, p remote.Place) string {
 // notThere are the codes by which a 404 says that an object or a bucket does not exist. Some servers have it for a user, too.
 var notThere = []string{"NoSuchKey", "NoSuchVersion", "NotFound", remote.NoSuchBucket}
 
+// notAccepted are the codes by which S3, and last the gateway of Versity, say that the access key, the secret or the token is wrong.
+var notAccepted = []string{"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "TokenRefreshRequired", "XAdminUserNotFound"}
+
 // refusal turns the client's errors into what remote knows.
 func (d *driver) refusal(err error) error {
 	r := minio.ToErrorResponse(err)
@@ -162,5 +165,6 @@ func (d *driver) refusal(err error) error {
 		r.StatusCode = http.StatusUnauthorized
 	}
 	again := r.Region != "" && (r.Code == "AuthorizationHeaderMalformed" || r.Code == "InvalidRegion") // the client has learnt the region now
-	return &remote.RefusalError{Status: r.StatusCode, Code: r.Code, Message: r.Message, Again: again || r.Code == "SlowDown" || r.Code == "RequestTimeout"}
+	return &remote.RefusalError{Status: r.StatusCode, Code: r.Code, Message: r.Message, Unknown: slices.Contains(notAccepted, r.Code),
+		Again: again || r.Code == "SlowDown" || r.Code == "RequestTimeout"}
 }
