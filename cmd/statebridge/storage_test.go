@@ -117,11 +117,11 @@ func TestS3Get(t *testing.T) {
 // TestS3WrongCredentials: no right would help, so none is named.
 func TestS3WrongCredentials(t *testing.T) {
 	server := storagetest.StartS3(t, bucket)
-	for variable, code := range map[string]string{"AWS_ACCESS_KEY_ID": "InvalidAccessKeyId", "AWS_SECRET_ACCESS_KEY": "SignatureDoesNotMatch"} {
+	for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 		login(t, server.URL)
 		t.Setenv(variable, "wrong")
 		_, errs, exit := program(t, "inspect", "s3://flink/cp")
-		if exit != 1 || !strings.Contains(errs, code) || !strings.Contains(errs, "check the access key") || strings.Contains(errs, "it takes") {
+		if exit != 1 || !strings.Contains(errs, "check the access key") || strings.Contains(errs, "it takes") {
 			t.Errorf("%s: exit code %d: %s", variable, exit, errs)
 		}
 	}

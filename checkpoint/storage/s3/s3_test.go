@@ -258,8 +258,8 @@ func TestRefused(t *testing.T) {
 	server := storagetest.StartS3(t, bucket)
 	server.Put(t, bucket, "file", []byte("x"))
 	for name, c := range map[string]struct{ key, secret, want string }{
-		"wrong secret": {storagetest.Key, "wrong-secret-9c2e", "s3:GetObject on arn:aws:s3:::state/file"},
-		"unknown key":  {"nobody", "wrong-secret-9c2e", "s3:GetObject on arn:aws:s3:::state/file"},
+		"wrong secret": {storagetest.Key, "wrong-secret-9c2e", "the credentials that are not accepted"},
+		"unknown key":  {"nobody", "wrong-secret-9c2e", "the credentials that are not accepted"},
 		"none":         {"", "", "there are no credentials"},
 	} {
 		t.Run(name, func(t *testing.T) {
