@@ -68,7 +68,11 @@ func (w *Watch) list(ctx context.Context, job string) ([]checkpoint.Found, error
 	}
 	if len(found) == 0 && !w.told {
 		w.told = true
-		w.Log.WarnContext(ctx, "no complete checkpoint yet", "checkpoints", w.Checkpoints, "job", job, "error", err)
+		log := w.Log.With("checkpoints", w.Checkpoints, "job", job)
+		if err != nil { // the directory is not there
+			log = log.With("error", err)
+		}
+		log.WarnContext(ctx, "no complete checkpoint yet")
 	}
 	return found, nil
 }
