@@ -74,7 +74,7 @@ func TestPinsCopyOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// failing lets the reads of state files hang until they are cancelled, but for the one that fails.
+// failing lets the first reads of state files hang until they are cancelled, and fails the others.
 type failing struct {
 	*slow.Store
 	reads atomic.Int64
@@ -82,7 +82,7 @@ type failing struct {
 
 var errBroken = errors.New("broken")
 
-const failingRead = 3 // while others are under way; handles of the same file wait for one read, so few may be
+const failingRead = 8 // which shows that as many are under way
 
 func (s *failing) OpenSized(ctx context.Context, uri string, size int64) (storage.File, error) {
 	f, err := s.Store.OpenSized(ctx, uri, size)
@@ -98,7 +98,7 @@ type failingFile struct {
 }
 
 func (f *failingFile) ReadAt(ctx context.Context, _ []byte, _ int64) error {
-	if f.store.reads.Add(1) == failingRead {
+	if f.store.reads.Add(1) >= failingRead {
 		return errBroken
 	}
 	<-ctx.Done()
