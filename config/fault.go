@@ -52,9 +52,12 @@ func (f *faults) line(path string) int {
 	return 0
 }
 
-// has reports whether a path is faulty itself.
-func (f *faults) has(path string) bool {
-	return slices.ContainsFunc(f.list, func(e *FieldError) bool { return e.Path == path })
+// required is what is wrong with a member that is absent or empty.
+const required = "is required"
+
+// unread reports whether a path holds what is no value of its kind. One that is absent or empty has been read.
+func (f *faults) unread(path string) bool {
+	return slices.ContainsFunc(f.list, func(e *FieldError) bool { return e.Path == path && e.Reason != required })
 }
 
 // forget drops what the file's value of a path gave rise to.

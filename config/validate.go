@@ -55,7 +55,7 @@ func checkTags(v reflect.Value, path string, f *faults) {
 
 func checkTag(tag reflect.StructTag, v reflect.Value, path string, f *faults) {
 	if tag.Get("required") != "" && v.Kind() != reflect.Struct && (v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0) {
-		f.add(path, "is required")
+		f.add(path, required)
 	}
 	if choices := tag.Get("enum"); choices != "" && !slices.Contains(strings.Split(choices, ","), v.String()) {
 		f.add(path, "must be one of %s", strings.ReplaceAll(choices, ",", ", "))

@@ -34,7 +34,7 @@ func (c *Config) validateMirrored(s *Sink, path string, f *faults) {
 	for j, name := range s.Consumers {
 		p := index(path+".consumers", j)
 		switch {
-		case f.has("consumers"): // what could not be read has no names
+		case f.unread("consumers"): // it has no names
 		case !slices.ContainsFunc(c.Consumers, func(d Consumer) bool { return d.Name == name }):
 			f.add(p, "names no consumer: %q", name)
 		case slices.Index(s.Consumers, name) < j:
