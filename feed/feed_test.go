@@ -570,3 +570,17 @@ func TestRESTTellsWhatIsComplete(t *testing.T) {
 		t.Errorf("without the JobManager: %v, %v", found, err)
 	}
 }
+
+// TestNoCheckpointYet: an empty directory is no error, and the warning names none.
+func TestNoCheckpointYet(t *testing.T) {
+	for dir, failed := range map[string]bool{t.TempDir(): false, filepath.Join(t.TempDir(), "none"): true} {
+		var log strings.Builder
+		watch := &feed.Watch{Store: storage.Local(), Checkpoints: dir, Log: slog.New(slog.NewTextHandler(&log, nil))}
+		if found, err := watch.Snapshots(t.Context()); err != nil || len(found) > 0 {
+			t.Errorf("%v, %v", found, err)
+		}
+		if got := log.String(); !strings.Contains(got, "no complete checkpoint yet") || strings.Contains(got, "error=") != failed {
+			t.Errorf("the log says %q", got)
+		}
+	}
+}
