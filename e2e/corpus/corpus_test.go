@@ -9,15 +9,16 @@ import (
 
 func TestOpen(t *testing.T) {
 	for _, s := range Open(t) {
-		if len(s.Snapshots) < 3 {
-			t.Errorf("%s has %d snapshots, want 3 or more", s.Name, len(s.Snapshots))
+		if len(s.Snapshots) < 2 { // a diff needs two
+			t.Errorf("%s has %d snapshots, want 2 or more", s.Name, len(s.Snapshots))
 		}
+		emptied := strings.Contains(s.Name, "-emptied_") // here a snapshot without rows is the point
 		for _, snapshot := range s.Snapshots {
 			if _, err := os.Stat(filepath.Join(snapshot.Path, "_metadata")); err != nil {
 				t.Error(err)
 			}
 			rows, err := ReadFile(snapshot.Expected)
-			if err != nil || len(rows) == 0 {
+			if err != nil || len(rows) == 0 && !emptied {
 				t.Errorf("%s: %d expected rows, %v", snapshot.Name, len(rows), err)
 			}
 			if faults := Compare(rows, rows); len(faults) > 0 {
