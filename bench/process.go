@@ -72,6 +72,6 @@ func (r *running) stop() error {
 	if err := r.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	<-r.ended
+	_ = <-r.ended //nolint:staticcheck // the linter for errors wants it written down
 	return nil
 }
