@@ -67,11 +67,13 @@ func startProcess(ctx context.Context, env []string, command ...string) (*runnin
 	return r, nil
 }
 
-// stop ends the process and waits for it. How it ends is of no interest, since it was told to.
+// stop ends the process and waits for it. With which status it ends is of no interest, since it was told to.
 func (r *running) stop() error {
 	if err := r.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	_ = <-r.ended //nolint:staticcheck // the linter for errors wants it written down
+	if err := <-r.ended; !errors.As(err, new(*exec.ExitError)) {
+		return err
+	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -144,36 +143,5 @@ func TestCutChangesStopTheTable(t *testing.T) {
 	}
 	if err := readAll(t.Context(), location); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestKeysOfChangelogsAscend, each once: a diff walks two snapshots side by side.
-func TestKeysOfChangelogsAscend(t *testing.T) {
-	for archive := range changelogs {
-		s := open(t, fixture.One(t, fixture.Unpack(t, archive), "checkpoints/*/chk-2"), checkpoint.Options{})
-		o, err := s.Operator("customers-op")
-		if err != nil {
-			t.Fatal(err)
-		}
-		tables, err := o.Tables(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, table := range tables {
-			c, err := table.Cursor(t.Context(), checkpoint.AllKeyGroups(table.MaxParallelism()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var keys []string
-			for c.Next() {
-				keys = append(keys, string(c.Key()))
-			}
-			if err := errors.Join(c.Err(), c.Close()); err != nil {
-				t.Fatal(err)
-			}
-			if n := len(keys); !slices.IsSorted(keys) || len(slices.Compact(keys)) != n {
-				t.Errorf("%s, %s: keys do not ascend", archive, table.Name)
-			}
-		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -141,23 +140,12 @@ func largest(t *testing.T, s *checkpoint.Snapshot) (found *checkpoint.Table) {
 // TestConvertStopsAtDamage: of a damaged table come the rows before the damage, and then the fault.
 func TestConvertStopsAtDamage(t *testing.T) {
 	dir := fixture.Unpack(t, fixture.RocksDB)
-	files, err := filepath.Glob(filepath.Join(dir, "checkpoints", "*", "shared", "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	fixture.Spoil(t, dir, "checkpoints/*/shared/*", func(b []byte) []byte {
 		if !bytes.HasSuffix(b, []byte("\xf7\xcf\xf4\x85\xb7\x41\xe2\x88")) {
-			continue // no table
+			return nil // no table
 		}
-		b[len(b)/3] ^= 0xFF
-		if err := os.WriteFile(file, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+		return fixture.Flip(b)
+	})
 	faults := 0
 	for _, table := range allTables(t, open(t, fixture.One(t, dir, "checkpoints/*/chk-5"), checkpoint.Options{})) {
 		all := checkpoint.AllKeyGroups(table.MaxParallelism())

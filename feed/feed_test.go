@@ -255,20 +255,7 @@ func TestDamagedBaseGivesAFullEpoch(t *testing.T) {
 	r, m := newRig(t, fixture.RocksDB, customers), &mirror{}
 	r.arrive(1)
 	m.follow(r, r.once(r.feed()))
-	pinned, err := filepath.Glob(filepath.Join(r.data, "pins/files/*"))
-	if err != nil || len(pinned) == 0 {
-		t.Fatal(pinned, err)
-	}
-	for _, name := range pinned {
-		b, err := os.ReadFile(name)
-		if err == nil && len(b) > 0 {
-			b[len(b)/3] ^= 4
-			err = errors.Join(os.Remove(name), os.WriteFile(name, b, 0o600)) // not the job's own file behind the link
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	fixture.Spoil(t, r.data, "pins/files/*", fixture.Flip)
 	r.arrive(3)
 	e := r.once(r.feed())
 	if !e.Full {
@@ -283,25 +270,15 @@ func TestBaseThatBreaksInTheMiddle(t *testing.T) {
 	r, m := newRig(t, fixture.Heap, feed.Consumer{Name: "seen", Operator: "users-op", State: "seen"}), &mirror{}
 	r.arrive(1)
 	m.follow(r, r.once(r.feed()))
-	pinned, err := filepath.Glob(filepath.Join(r.data, "pins/files/*"))
-	if err != nil || len(pinned) == 0 {
-		t.Fatal(pinned, err)
-	}
-	for _, name := range pinned {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	fixture.Spoil(t, r.data, "pins/files/*", func(b []byte) []byte {
 		if binary.BigEndian.Uint32(b) == 0x4960672D { // the metadata stays as it is
-			continue
+			return nil
 		}
 		for i := len(b) / 2; i < len(b); i++ {
 			b[i] = 0xEE
 		}
-		if err := errors.Join(os.Remove(name), os.WriteFile(name, b, 0o600)); err != nil { // not the job's own file behind the link
-			t.Fatal(err)
-		}
-	}
+		return b
+	})
 	r.arrive(2)
 	e := r.once(r.feed())
 	if !e.Full || e.Snapshot.CheckpointID != 2 {
@@ -318,7 +295,7 @@ func TestUnreadableSnapshotPublishesNothing(t *testing.T) {
 	first := r.once(r.feed())
 	m.follow(r, first)
 	r.arrive(2)
-	damage(t, filepath.Join(r.job, "chk-2", "_metadata"))
+	fixture.Spoil(t, r.job, "chk-2/_metadata", func(b []byte) []byte { b[0] ^= 0xFF; return b })
 	if _, err := r.feed().Once(t.Context()); !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrUnsupported) {
 		t.Errorf("err = %v", err)
 	}
@@ -330,19 +307,6 @@ func TestUnreadableSnapshotPublishesNothing(t *testing.T) {
 	}
 	m.follow(r, e)
 	r.same(m, 3)
-}
-
-// damage changes the first handle tag it can find into none.
-func damage(t *testing.T, file string) {
-	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b[0] ^= 0xFF
-	if err := os.WriteFile(file, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestHalfWrittenSnapshotIsNotReady: it is passed over for the one before, and taken once it is whole.

@@ -58,23 +58,16 @@ func BenchmarkSkip(b *testing.B) {
 }
 
 func BenchmarkSQLRow(b *testing.B) {
-	value := unhex(b, squeeze(everyRowBytes))
-	c := &sqlCodec{everyRow}
-	var r javaio.Reader
-	var dst []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		r.Reset("", 0, value)
-		dst = c.AppendJSON(dst[:0], &r)
-	}
-	if r.Err() != nil {
-		b.Fatal(r.Err())
-	}
+	benchmarkJSON(b, &sqlCodec{everyRow}, unhex(b, squeeze(everyRowBytes)))
 }
 
 func BenchmarkKryoList(b *testing.B) {
-	c := kryoOf(&kryo24, "java.util.ArrayList")
-	value := []byte("\x57\x01\x03\x03\x01\x82x\x03\x01yy\xf9\x02\x0e")
+	benchmarkJSON(b, kryoOf(&kryo24, "java.util.ArrayList"), []byte("\x57\x01\x03\x03\x01\x82x\x03\x01yy\xf9\x02\x0e"))
+}
+
+// benchmarkJSON decodes one value again and again.
+func benchmarkJSON(b *testing.B, c Codec, value []byte) {
+	b.Helper()
 	var r javaio.Reader
 	var dst []byte
 	b.ReportAllocs()

@@ -2,15 +2,8 @@ package stream
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
+
+	"github.com/statebridge/statebridge/selfsigned"
 )
 
 // serve runs a server of the user's own.
@@ -105,14 +100,15 @@ func TestNKey(t *testing.T) {
 }
 
 func TestMutualTLS(t *testing.T) {
-	cert, key, pool := selfSigned(t)
+	c := selfsigned.New(t)
+	cert, key := c.Cert, c.Key
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := serve(t, func(o *server.Options) {
 		o.TLS, o.TLSVerify = true, true
-		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}
+		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: c.Pool(t), ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}
 	})
 	if err := dial(t, s, func(o *Options) { o.CA, o.Cert, o.Key = cert, cert, key }); err != nil {
 		t.Fatal(err)
@@ -123,38 +119,6 @@ func TestMutualTLS(t *testing.T) {
 	if _, err := tryDial(t, s, func(o *Options) { o.CA = cert }); err == nil {
 		t.Fatal("connected without a certificate")
 	}
-}
-
-// selfSigned makes a certificate for 127.0.0.1 that is its own authority.
-func selfSigned(t *testing.T) (cert, key string, pool *x509.CertPool) {
-	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &k.PublicKey, k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if err := errors.Join(os.WriteFile(cert, text, 0o600),
-		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	pool = x509.NewCertPool()
-	pool.AppendCertsFromPEM(text)
-	return cert, key, pool
 }
 
 func TestOptionsAreChecked(t *testing.T) {

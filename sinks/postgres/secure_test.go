@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/statebridge/statebridge/selfsigned"
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/postgres"
 	"github.com/statebridge/statebridge/sinks/sinktest"
@@ -29,7 +30,7 @@ func TestDocumentedRole(t *testing.T) {
 		t.Fatal("the page has no SQL")
 	}
 	own := sinktest.StartPostgres(t)
-	certificates := sinktest.SelfSigned(t)
+	certificates := selfsigned.New(t)
 	own.UseTLS(t, certificates)
 	runOn(t, own.URL, "CREATE DATABASE bank")
 	runOn(t, strings.Replace(own.URL, "/postgres?", "/bank?", 1), strings.Replace(string(block[1]), "…", "s3cret", 1))
@@ -59,7 +60,7 @@ func TestDocumentedRole(t *testing.T) {
 	if _, err := prepare(address("s3cret", "sslmode=disable")); err == nil {
 		t.Error("connected without TLS")
 	}
-	if _, err := prepare(address("s3cret", "sslmode=verify-full&sslrootcert="+sinktest.SelfSigned(t).Cert)); err == nil {
+	if _, err := prepare(address("s3cret", "sslmode=verify-full&sslrootcert="+selfsigned.New(t).Cert)); err == nil {
 		t.Error("an unknown server was trusted")
 	}
 	s, err := prepare(address("s3cret", verified))

@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/statebridge/statebridge/selfsigned"
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/redis"
 	"github.com/statebridge/statebridge/sinks/sinktest"
@@ -81,7 +81,7 @@ func TestDocumentedUser(t *testing.T) {
 // secure opens a TLS port beside the plain one, which asks for certificates.
 func secure(t *testing.T, server *sinktest.Redis) (mine *tls.Config, address string) {
 	t.Helper()
-	c := sinktest.SelfSigned(t)
+	c := selfsigned.New(t)
 	port := sinktest.FreePort(t)
 	set := []any{"config", "set", "tls-cert-file", c.Cert, "tls-key-file", c.Key, "tls-ca-cert-file", c.Cert, "tls-auth-clients", "yes", "tls-port", port}
 	if err := dial(t, server.Addr).Do(t.Context(), set...).Err(); err != nil {
@@ -91,11 +91,5 @@ func secure(t *testing.T, server *sinktest.Redis) (mine *tls.Config, address str
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(c.Cert)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(text)
-	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	return &tls.Config{RootCAs: c.Pool(t), Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }

@@ -3,13 +3,17 @@ package storagetest
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/statebridge/statebridge/selfsigned"
 )
 
 // Key and Secret are those of the servers.
@@ -29,24 +33,25 @@ func StartS3(t testing.TB, bucket string) *S3 { return startS3(t, bucket, nil) }
 
 // StartS3TLS starts one that speaks TLS, and gives the file with the certificate that it chains to.
 func StartS3TLS(t testing.TB, bucket string) (s *S3, ca string) {
-	pair := newPair(t)
-	return startS3(t, bucket, pair), pair.cert
+	c := selfsigned.New(t)
+	return startS3(t, bucket, &c), c.Cert
 }
 
-func startS3(t testing.TB, bucket string, tls *pair) *S3 {
+func startS3(t testing.TB, bucket string, certificate *selfsigned.Certificate) *S3 {
 	t.Helper()
 	dir, sidecar := t.TempDir(), t.TempDir() // not every file system of a test has attributes
 	p := run(t, "versitygw", "go install github.com/versity/versitygw/cmd/versitygw@v1.8.0", nil, func(address string) []string {
 		args := []string{"--access", Key, "--secret", Secret, "--port", address, "--quiet", "--keep-alive"}
-		if tls != nil {
-			args = append(args, "--cert", tls.cert, "--key", tls.key)
+		if certificate != nil {
+			args = append(args, "--cert", certificate.Cert, "--key", certificate.Key)
 		}
 		return append(args, "posix", "--sidecar", sidecar, dir)
 	})
 	s := &S3{URL: "http://" + p.Address}
 	o := &minio.Options{Creds: credentials.NewStaticV4(Key, Secret, ""), Region: "us-east-1"}
-	if tls != nil {
-		s.URL, o.Secure, o.Transport = "https://"+p.Address, true, tls.transport
+	if certificate != nil {
+		s.URL, o.Secure = "https://"+p.Address, true
+		o.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: certificate.Pool(t), MinVersion: tls.VersionTLS12}}
 	}
 	var err error
 	if s.client, err = minio.New(p.Address, o); err != nil {
