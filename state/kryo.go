@@ -226,16 +226,15 @@ func (k *kryoReader) value(dst []byte) ([]byte, *kryoType) {
 
 // object reads a value whose class is known.
 func (k *kryoReader) object(dst []byte, t *kryoType, mayBeNull bool) []byte {
+	bare := t.unmarked || t.constants != nil && k.codec.version.little // a constant of an enum tells a null itself
 	switch {
-	case t.constants != nil && k.codec.version.little: // which tells a null itself
-		return k.data(dst, t)
-	case (t.unmarked || t.read == nil) && !mayBeNull: // what is not known may have no mark
+	case (bare || t.read == nil) && !mayBeNull: // what is not known may have no mark
 		return k.data(dst, t)
 	}
 	switch mark := k.varint(); {
 	case k.Err() != nil || mark == 0:
 		return appendNull(dst)
-	case t.unmarked || t.read == nil:
+	case bare || t.read == nil:
 		return k.data(dst, t)
 	case mark == 1:
 		return k.begin(dst, t)

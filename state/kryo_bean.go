@@ -137,7 +137,7 @@ func readKryoPayload(k *kryoReader, dst []byte, t *kryoType) []byte {
 
 // byName gives how a class is written: as Kryo does it, else as a hint says.
 func (c *kryoCodec) byName(class string) *kryoType {
-	if t := c.version.classes[class]; t != nil {
+	if t := c.version.find(class); t != nil {
 		return t
 	}
 	if h := c.hints.find(class); h != nil {
@@ -146,15 +146,12 @@ func (c *kryoCodec) byName(class string) *kryoType {
 	return unknownKryo(class, beanReason)
 }
 
-// byNameBytes allocates for unknown classes only.
+// byNameBytes allocates for arrays of objects and unknown classes only.
 func (c *kryoCodec) byNameBytes(class []byte) *kryoType {
 	if t := c.version.classes[string(class)]; t != nil {
 		return t
 	}
-	if c.hints != nil && c.hints.byClass[string(class)] != nil {
-		return c.byName(string(class))
-	}
-	return unknownKryo(string(class), beanReason)
+	return c.byName(string(class))
 }
 
 func (h *hint) kryoOf(v *kryoVersion) *kryoType {

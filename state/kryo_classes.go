@@ -33,8 +33,16 @@ func (v *kryoVersion) String() string {
 
 const beanReason = "its fields are not in the snapshot"
 
-func (v *kryoVersion) byName(class string) *kryoType {
+// find gives nil for a class that Kryo's bytes do not describe.
+func (v *kryoVersion) find(class string) *kryoType {
 	if t := v.classes[class]; t != nil {
+		return t
+	}
+	return v.arrayOf(class)
+}
+
+func (v *kryoVersion) byName(class string) *kryoType {
+	if t := v.find(class); t != nil {
 		return t
 	}
 	return unknownKryo(class, beanReason)
@@ -159,26 +167,7 @@ func (v *kryoVersion) collections() {
 	add(List, readKryoSingleton, "java.util.Collections$SingletonList")
 	add(Set, readKryoSingleton, "java.util.Collections$SingletonSet")
 	add(Map, readKryoSingletonMap, "java.util.Collections$SingletonMap")
-	add(List, readKryoArray, "[Ljava.lang.Object;")
 	add(Any, readKryoOptional, "java.util.Optional")
-}
-
-// arrays adds those of primitives and of final classes.
-func (v *kryoVersion) arrays() {
-	for name, elem := range map[string]string{"[I": "Integer", "[J": "Long", "[S": "Short", "[F": "Float", "[D": "Double", "[C": "Character", "[Z": "Boolean"} {
-		v.classes[name] = &kryoType{name: name, kind: List, read: readKryoPrimitives, elem: v.classes["java.lang."+elem]}
-	}
-	for _, s := range kryoScalars {
-		switch s.kind {
-		case Null, Bytes, BigInt, Decimal:
-			continue // the last two are not final
-		}
-		if s.name == "java.util.Date" || len(s.name) > 9 && s.name[:9] == "java.sql." {
-			continue
-		}
-		name := "[L" + s.name + ";"
-		v.classes[name] = &kryoType{name: name, kind: List, read: readKryoArray, elem: v.classes[s.name]}
-	}
 }
 
 // flinkKryo are the classes that Flink registers from id 73 on.
@@ -199,7 +188,7 @@ func newKryoVersion(little bool) kryoVersion {
 		}
 	}
 	v.collections()
-	v.arrays()
+	v.primitives()
 	v.generics()
 	v.jdk()
 	v.zoned()

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"math"
+	"net"
 	"strconv"
 	"time"
 )
@@ -30,10 +32,56 @@ func (v *kryoVersion) jdk() {
 	}
 	add("java.util.concurrent.atomic.AtomicInteger", Int32, readKryoInt)
 	add("java.util.concurrent.atomic.AtomicLong", Int64, readKryoLong)
+	add("java.net.InetSocketAddress", String, readKryoAddress)
+	add("java.text.SimpleDateFormat", String, readJavaField("pattern"))
 	if !v.little {
+		add("java.util.regex.Pattern", String, readKryoText) // its flags are not stored
+		add("java.util.Locale", String, readJavaLocale)
 		return
 	}
+	add("java.util.regex.Pattern", String, readKryoPattern)
 	add("java.net.URL", String, readKryoText)
+	for _, name := range []string{"UTF_8", "US_ASCII", "ISO_8859_1", "UTF_16", "UTF_16BE", "UTF_16LE"} {
+		add("sun.nio.cs."+name, String, readKryoText)
+	}
+}
+
+// patternFlags are the letters that set a flag of java.util.regex.Pattern inside an expression, by bit.
+var patternFlags = [...]byte{0: 'd', 1: 'i', 2: 'x', 3: 'm', 5: 's', 6: 'u', 8: 'U'}
+
+// readKryoPattern prints an expression with its flags in front, "(?im)a+", which means the same. Two flags cannot be written so.
+func readKryoPattern(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	expression, _ := k.string(nil)
+	flags := k.varint()
+	if flags == 0 {
+		return appendQuoted(dst, expression)
+	}
+	text := []byte("(?")
+	for bit := range 32 {
+		if flags>>bit&1 == 0 {
+			continue
+		}
+		if bit >= len(patternFlags) || patternFlags[bit] == 0 {
+			k.Fail("a pattern with flags %#x", flags)
+			return appendNull(dst)
+		}
+		text = append(text, patternFlags[bit])
+	}
+	return appendQuoted(dst, append(append(text, ')'), expression...))
+}
+
+// readKryoAddress prints "host:port".
+func readKryoAddress(k *kryoReader, dst []byte, _ *kryoType) []byte {
+	host, null := k.string(nil)
+	port := k.varint()
+	switch {
+	case k.Err() != nil:
+		return appendNull(dst)
+	case null || port > math.MaxUint16:
+		k.Fail("an address with port %d", port)
+		return appendNull(dst)
+	}
+	return appendQuoted(dst, []byte(net.JoinHostPort(string(host), strconv.Itoa(port))))
 }
 
 func readKryoEnum(k *kryoReader, dst []byte, t *kryoType) []byte {

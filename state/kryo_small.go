@@ -122,14 +122,12 @@ func readKryoBitSet(k *kryoReader, dst []byte, _ *kryoType) []byte {
 	return append(dst, ']')
 }
 
-// readKryoLocale prints "de_DE", as Locale.toString does for what has no script and no extensions, which are not written.
+// readKryoLocale reads what Kryo 5 writes, which leaves script and extensions out.
 func readKryoLocale(k *kryoReader, dst []byte, _ *kryoType) []byte {
-	text, _ := k.string(nil)
-	for range 2 { // country, variant
-		text, _ = k.string(append(text, '_'))
+	var parts [5]string
+	for i := range 3 { // language, country, variant
+		text, _ := k.string(nil)
+		parts[i] = string(text)
 	}
-	for len(text) > 0 && text[len(text)-1] == '_' {
-		text = text[:len(text)-1]
-	}
-	return appendQuoted(dst, text)
+	return appendQuoted(dst, appendLocale(nil, parts))
 }
