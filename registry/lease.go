@@ -46,6 +46,7 @@ func (r *Registry) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	l.held = held{Holder: c.Holder, Session: rand.Text(), Server: r.src.Bus().Server(), TTL: max(c.TTL.Milliseconds(), 1)}
 	began, err := l.wait(ctx, c.Waiting)
 	if err != nil {
+		r.end(l.key, l.held.Session) // it may have been written, and the answer was lost
 		return nil, fmt.Errorf("lease of %s: %w", c.Task, err)
 	}
 	beat, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -67,7 +68,7 @@ func (l *Lease) wait(ctx context.Context, waiting func(holder string)) (time.Tim
 			seen, since = revision, time.Now()
 		}
 		ttl := time.Duration(was.TTL) * time.Millisecond
-		dead := l.reg.src.Bus().Embedded() && was.Server != l.held.Server
+		dead := l.reg.src.Bus().Embedded() && was.Server != l.held.Server || l.reg.hasEnded(l.key, was.Session)
 		if revision == 0 || was.Holder == "" || dead || time.Since(since) >= ttl {
 			began := time.Now()
 			switch err := l.write(ctx, revision); {
@@ -157,10 +158,24 @@ func pause(ctx context.Context, d time.Duration) error {
 // Lost is closed once the lease is no longer held, for whatever reason.
 func (l *Lease) Lost() <-chan struct{} { return l.lost }
 
+// end notes that whoever had the lease in this process no longer uses it, even if nobody can be told.
+func (r *Registry) end(key, session string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended[key] = session
+}
+
+func (r *Registry) hasEnded(key, session string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return session != "" && r.ended[key] == session
+}
+
 // Release ends the heartbeat and gives the lease back, if it is still held. Should that fail, it ends by itself.
 func (l *Lease) Release() {
 	l.cancel()
 	l.done.Wait()
+	l.reg.end(l.key, l.held.Session)
 	l.held.Holder = ""
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

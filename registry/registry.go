@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,6 +19,9 @@ import (
 type Registry struct {
 	src *stream.Source
 	kv  jetstream.KeyValue
+
+	mu    sync.Mutex
+	ended map[string]string // session of the lease that this registry had last, by its key; it is free whatever the bucket says
 }
 
 const bucket = "registry"
@@ -28,7 +32,7 @@ func Open(ctx context.Context, s *stream.Source) (*Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registry of source %s: %w", s.Name(), err)
 	}
-	return &Registry{src: s, kv: kv}, nil
+	return &Registry{src: s, kv: kv, ended: map[string]string{}}, nil
 }
 
 // Kinds of keys: <kind>.<consumer>, and position.<consumer>.<sink>.

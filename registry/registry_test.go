@@ -218,6 +218,26 @@ func TestLeaseOfADeadHolder(t *testing.T) {
 	b.Release()
 }
 
+// What a process could not give back it takes again at once, as nobody else uses it.
+func TestLeaseThatCouldNotBeGivenBack(t *testing.T) {
+	r := newRegistry(t)
+	a, err := acquire(t, r, "a", time.Minute, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.revision-- // so that the bucket does not take its release
+	a.Release()
+	b, err := acquire(t, r, "a", time.Minute, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err := acquire(t, &Registry{src: r.src, kv: r.kv, ended: map[string]string{}}, "c", time.Minute, time.Second); err == nil {
+		other.Release()
+		t.Error("somebody else has it too")
+	}
+	b.Release()
+}
+
 func TestLeaseIsLost(t *testing.T) {
 	r := newRegistry(t)
 	a, err := acquire(t, r, "a", 200*time.Millisecond, time.Second)

@@ -63,7 +63,7 @@ func (b *Bus) dial(ctx context.Context) error {
 	where := b.opts.URL
 	switch {
 	case b.own != nil:
-		opts = append(opts, nats.InProcessServer(b.own.server))
+		opts = append(opts, nats.InProcessServer(b.own), nats.ReconnectWait(100*time.Millisecond))
 	case b.guest:
 		opts = append(opts, nats.SetCustomDialer(knocker{b.opts.Dir}), nats.NoReconnect())
 	}
@@ -192,7 +192,7 @@ func (b *Bus) ClientURL() string {
 	case b.opts.Listen == "":
 		return ""
 	}
-	return b.own.server.ClientURL()
+	return b.own.now.Load().ClientURL()
 }
 
 // Closed is closed once the connection is gone for good, so that a process never lives on with a dead link.

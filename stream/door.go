@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 )
 
 // door lets processes of the same user reach an embedded server that does not listen: a socket in its directory, which nobody else can enter.
 type door struct {
 	listener net.Listener
-	server   *server.Server
+	host     nats.InProcessConnProvider
 	stop     context.CancelFunc
 	guests   sync.WaitGroup
 }
@@ -38,7 +38,7 @@ func doorPath(dir string) string {
 }
 
 // openDoor is called by who holds the directory's lock, so that what is there is left over.
-func openDoor(ctx context.Context, dir string, s *server.Server) (*door, error) {
+func openDoor(ctx context.Context, dir string, host nats.InProcessConnProvider) (*door, error) {
 	path := doorPath(dir)
 	_ = os.Remove(path)
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
@@ -50,7 +50,7 @@ func openDoor(ctx context.Context, dir string, s *server.Server) (*door, error) 
 		return nil, err
 	}
 	open, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	d := &door{listener: l, server: s, stop: cancel}
+	d := &door{listener: l, host: host, stop: cancel}
 	d.guests.Go(func() { d.welcome(open) })
 	return d, nil
 }
@@ -67,7 +67,7 @@ func (d *door) welcome(ctx context.Context) {
 
 // serve carries bytes both ways until one side ends or the door is closed.
 func (d *door) serve(ctx context.Context, guest net.Conn) {
-	host, err := d.server.InProcessConn()
+	host, err := d.host.InProcessConn()
 	if err != nil {
 		_ = guest.Close()
 		return

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -20,11 +21,13 @@ import (
 // Its files are written without a sync per message: they survive the death of the process, since the operating system has them, but after a power
 // failure acknowledged messages may be missing: see openGeneration.
 type embedded struct {
-	server *server.Server
-	dir    string
-	lock   *os.File
-	id     string // generation of the store
-	door   *door  // nil: it could not be opened
+	options Options // Listen has the port that was found
+	log     *slog.Logger
+	lock    *os.File
+	id      string                        // generation of the store
+	now     atomic.Pointer[server.Server] // another one after each cure
+	door    *door                         // nil: it could not be opened
+	nurse   *nurse                        // nil before the server has started
 }
 
 const storeDir = "nats"
@@ -33,7 +36,7 @@ func startEmbedded(ctx context.Context, o Options, log *slog.Logger) (_ *embedde
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("embedded server: %w", err)
 	}
-	e := &embedded{dir: o.Dir}
+	e := &embedded{options: o, log: log}
 	if e.lock, err = lockDir(o); err != nil {
 		return nil, err
 	}
@@ -45,24 +48,39 @@ func startEmbedded(ctx context.Context, o Options, log *slog.Logger) (_ *embedde
 	if e.id, err = openGeneration(o.Dir); err != nil {
 		return nil, fmt.Errorf("embedded server: %w", err)
 	}
-	so, err := serverOptions(o)
-	if err != nil {
+	if err := e.serve(ctx); err != nil {
 		return nil, err
 	}
-	if e.server, err = server.NewServer(so); err != nil {
-		return nil, fmt.Errorf("embedded server: %w", err)
+	if a := e.now.Load().Addr(); a != nil {
+		e.options.Listen = a.String()
+		_, _ = e.lock.WriteString(e.now.Load().ClientURL() + "\n") // tells a refused process where to connect; no more than a help
 	}
-	e.server.SetLoggerV2(serverLog{log.With("component", "nats")}, false, false, false)
-	e.server.Start()
-	if err := e.awaitReady(ctx); err != nil {
-		return nil, err
-	}
-	if e.door, err = openDoor(ctx, o.Dir, e.server); err != nil {
+	if e.door, err = openDoor(ctx, o.Dir, e); err != nil {
 		log.WarnContext(ctx, "other commands can't reach the embedded server while this process runs", "error", err)
 		err = nil
 	}
+	e.nurse = attend(ctx, e)
 	return e, nil
 }
+
+// serve starts a server on the directory and waits until it takes connections.
+func (e *embedded) serve(ctx context.Context) error {
+	so, err := serverOptions(e.options)
+	if err != nil {
+		return err
+	}
+	s, err := server.NewServer(so)
+	if err != nil {
+		return fmt.Errorf("embedded server: %w", err)
+	}
+	s.SetLoggerV2(serverLog{e.log.With("component", "nats")}, false, false, false)
+	e.now.Store(s)
+	s.Start()
+	return awaitReady(ctx, s)
+}
+
+// InProcessConn connects to the server that runs now, for clients that outlive it.
+func (e *embedded) InProcessConn() (net.Conn, error) { return e.now.Load().InProcessConn() }
 
 func serverOptions(o Options) (*server.Options, error) {
 	so := &server.Options{
@@ -88,35 +106,41 @@ func serverOptions(o Options) (*server.Options, error) {
 }
 
 // awaitReady waits until the server takes connections; recovering a large store takes its time.
-func (e *embedded) awaitReady(ctx context.Context) error {
-	for !e.server.ReadyForConnections(50 * time.Millisecond) {
+func awaitReady(ctx context.Context, s *server.Server) error {
+	for !s.ReadyForConnections(50 * time.Millisecond) {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("embedded server: %w", err)
 		}
-		if !e.server.Running() {
+		if !s.Running() {
 			return errors.New("embedded server: did not start, its log says why")
 		}
 	}
-	if !e.server.JetStreamEnabled() {
+	if !s.JetStreamEnabled() {
 		return errors.New("embedded server: JetStream did not start, the server's log says why")
-	}
-	if a := e.server.Addr(); a != nil {
-		_, _ = e.lock.WriteString(e.server.ClientURL() + "\n") // tells a refused process where to connect; no more than a help
 	}
 	return nil
 }
 
 func (e *embedded) stop() {
+	if e.nurse != nil {
+		e.nurse.leave()
+	}
 	if e.door != nil {
 		e.door.close()
 	}
-	if e.server != nil {
-		e.server.Shutdown()
-		e.server.WaitForShutdown()
-		_ = closeGeneration(e.dir, e.id) // if it fails, the next start takes the careful way
+	if e.now.Load() != nil {
+		e.halt()
+		_ = closeGeneration(e.options.Dir, e.id) // if it fails, the next start takes the careful way
 	}
 	_ = e.lock.Truncate(0)
 	_ = e.lock.Close()
+}
+
+// halt ends the server that runs now.
+func (e *embedded) halt() {
+	s := e.now.Load()
+	s.Shutdown()
+	s.WaitForShutdown()
 }
 
 // lockDir takes the directory's lock, a file that also says who has it: process id, then the URL of the listener if there is one.
@@ -160,8 +184,12 @@ func describeHolder(name string) string {
 type serverLog struct{ log *slog.Logger }
 
 func (l serverLog) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
-func (l serverLog) Warnf(format string, v ...any)   { l.log.Warn(fmt.Sprintf(format, v...)) }
-func (l serverLog) Fatalf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
-func (l serverLog) Errorf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
-func (l serverLog) Debugf(string, ...any)           {}
-func (l serverLog) Tracef(string, ...any)           {}
+func (l serverLog) Warnf(format string, v ...any) {
+	if !strings.HasPrefix(format, "Healthcheck failed") { // the nurse asks each second, and tells by itself
+		l.log.Warn(fmt.Sprintf(format, v...))
+	}
+}
+func (l serverLog) Fatalf(format string, v ...any) { l.log.Error(fmt.Sprintf(format, v...)) }
+func (l serverLog) Errorf(format string, v ...any) { l.log.Error(fmt.Sprintf(format, v...)) }
+func (l serverLog) Debugf(string, ...any)          {}
+func (l serverLog) Tracef(string, ...any)          {}

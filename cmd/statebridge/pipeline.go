@@ -262,12 +262,26 @@ func (p *pipeline) publish(ctx context.Context, f *feed.Feed) {
 			pause.Reset()
 		}
 		d := pause.NextBackOff()
-		p.log.ErrorContext(ctx, "publishing was interrupted", "error", err, "retry_in", d)
-		select {
-		case <-ctx.Done():
-		case <-time.After(d):
-		}
+		p.log.ErrorContext(ctx, "publishing was interrupted", "error", p.because(err), "retry_in", d)
+		p.rest(ctx, d)
 	}
+}
+
+// because adds what is wrong with the embedded server: without that, its clients just wait in vain.
+func (p *pipeline) because(err error) error {
+	if why := p.bus.Fault(); why != nil {
+		return fmt.Errorf("%w: the embedded server can't store: %w", err, why)
+	}
+	return err
+}
+
+// rest waits so long, and for as long as the embedded server can't store.
+func (p *pipeline) rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	p.bus.AwaitStore(ctx)
 }
 
 // work runs a worker while no other process runs the same one: two would only get in each other's way.
@@ -287,12 +301,9 @@ func (p *pipeline) work(ctx context.Context, w worker) {
 			again = retryRefused
 			p.log.ErrorContext(ctx, "sink refuses the epoch", "error", err, "retry_in", again)
 		case ctx.Err() == nil:
-			p.log.WarnContext(ctx, "sink waits for its lease", "sink", w.task.Sink, "consumer", w.task.Consumer, "error", err)
+			p.log.WarnContext(ctx, "sink waits for its lease", "sink", w.task.Sink, "consumer", w.task.Consumer, "error", p.because(err))
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(again):
-		}
+		p.rest(ctx, again)
 	}
 }
 
