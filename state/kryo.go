@@ -227,7 +227,7 @@ func (k *kryoReader) value(dst []byte) ([]byte, *kryoType) {
 // object reads a value whose class is known.
 func (k *kryoReader) object(dst []byte, t *kryoType, mayBeNull bool) []byte {
 	bare := t.unmarked || t.constants != nil && k.codec.version.little // a constant of an enum tells a null itself
-	if (bare || t.read == nil) && !mayBeNull { // what is not known may have no mark
+	if (bare || t.read == nil) && !mayBeNull {                         // what is not known may have no mark
 		return k.data(dst, t)
 	}
 	switch mark := k.varint(); {
