@@ -139,11 +139,13 @@ type Postgres struct {
 
 // Redis is a server or cluster.
 type Redis struct {
-	URL      Secret `yaml:"url" doc:"Address (redis, rediss, unix), with user, password and database number."`
-	URLFile  string `yaml:"url_file" doc:"File that holds url."`
-	Key      string `yaml:"key" doc:"Template of a row's key, columns in braces: accounts:{id}. Empty: the consumer's name, a colon, and the key columns."`
-	Encoding string `yaml:"encoding" default:"hash" enum:"hash,json,string" doc:"A row as a hash with a field for each column, as one JSON string, or as the bare value of its only column beside the key."`
-	TLS      TLS    `yaml:"tls" doc:"TLS towards the server, with a rediss address."`
+	URL      Secret        `yaml:"url" doc:"Address (redis, rediss, unix), with user, password and database number."`
+	URLFile  string        `yaml:"url_file" doc:"File that holds url."`
+	Key      string        `yaml:"key" doc:"Template of a row's key, columns in braces: accounts:{id}. Empty: the consumer's name, a colon, and the key columns."`
+	Encoding string        `yaml:"encoding" default:"hash" enum:"hash,json,string" doc:"A row as a hash with a field for each column, as one JSON string, or as the bare value of its only column beside the key."`
+	Publish  string        `yaml:"publish" default:"rows" enum:"rows,swap" doc:"Readers see each row as it is written, or with swap all rows of a checkpoint at once, below a prefix that the progress names."`
+	Grace    time.Duration `yaml:"grace" default:"1s" doc:"With publish swap: how long the rows of the version before stay as they are for readers that have asked for the prefix. 0s: not at all."`
+	TLS      TLS           `yaml:"tls" doc:"TLS towards the server, with a rediss address."`
 }
 
 // SQLite is a database in a file.

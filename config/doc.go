@@ -5,7 +5,7 @@
 // can never become structure. Every fault is found in one pass and named by its path:
 //
 //	source.flink.checkpoints: is required
-//	sinks[0].redis.ulr: is unknown (line 12); known are encoding, key, tls, url, url_file
+//	sinks[0].redis.ulr: is unknown (line 12); known are encoding, grace, key, publish, tls, url, url_file
 //
 // The package is a leaf: it knows no other room, opens no connection, and reads only the file itself and the files that
 // members like url_file name. What needs a snapshot or a server to be checked (operators, columns, tables) is checked by

@@ -45,7 +45,7 @@ func TestLoadExample(t *testing.T) {
 		},
 		Sinks: []Sink{
 			{Name: "pg", Consumers: []string{"accounts", "carts"}, Drift: "add", BadValue: "reject", Refused: "wait", Postgres: &Postgres{URL: "postgres://bridge:hidden-word@db/bank", Schema: "public"}},
-			{Name: "cache", Consumers: []string{"accounts"}, Drift: "add", BadValue: "reject", Refused: "wait", Redis: &Redis{URL: "redis://cache:6379", Key: "accounts:{id}", Encoding: "hash"}},
+			{Name: "cache", Consumers: []string{"accounts"}, Drift: "add", BadValue: "reject", Refused: "wait", Redis: &Redis{URL: "redis://cache:6379", Key: "accounts:{id}", Encoding: "hash", Publish: "rows", Grace: time.Second}},
 		},
 		DataDir: "./statebridge-data",
 		Memory:  512 << 20,

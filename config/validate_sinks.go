@@ -85,6 +85,9 @@ func (p *Postgres) validate(path string, f *faults) {
 
 func (r *Redis) validate(path string, f *faults) {
 	checkServer(r.URL, r.URLFile, path+".url", f, "redis", "rediss", "unix")
+	if r.Grace < 0 {
+		f.add(path+".grace", "must not be below zero")
+	}
 	r.TLS.validate(path+".tls", f)
 	if r.TLS != (TLS{}) && r.URL != "" && !strings.HasPrefix(r.URL.Reveal(), "rediss:") {
 		f.add(path+".tls", "needs a rediss:// address")

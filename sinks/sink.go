@@ -33,6 +33,8 @@ const (
 	TableDropped = "the table was dropped"
 	TableEmpty   = "the table is empty"
 	PositionGone = "the position is gone"
+	// KeptOtherwise: another setting put the rows elsewhere.
+	KeptOtherwise = "the rows were kept in another way"
 )
 
 // Sink is one target. It is safe for concurrent use by workers of different consumers.

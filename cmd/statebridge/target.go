@@ -26,7 +26,10 @@ func openSink(ctx context.Context, c config.Sink, log *slog.Logger) (sinks.Sink,
 		if err != nil {
 			return nil, err
 		}
-		return redis.Open(ctx, string(c.Redis.URL), redis.Options{Key: c.Redis.Key, Encoding: redis.Encoding(c.Redis.Encoding), TLS: t, SchemaDrift: drift, BadValue: bad, Log: log.With("sink", c.Name)})
+		return redis.Open(ctx, string(c.Redis.URL), redis.Options{
+			Key: c.Redis.Key, Encoding: redis.Encoding(c.Redis.Encoding), Publish: redis.Publish(c.Redis.Publish), Grace: c.Redis.Grace,
+			TLS: t, SchemaDrift: drift, BadValue: bad, Log: log.With("sink", c.Name),
+		})
 	}
 	return sqlite.Open(ctx, c.SQLite.Path, sqlite.Options{SchemaDrift: drift, BadValue: bad})
 }

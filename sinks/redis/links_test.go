@@ -23,6 +23,7 @@ type link struct {
 	addr  string
 	to    atomic.Pointer[string]
 	pause atomic.Int64 // before each 16 KiB that go to the server
+	left  atomic.Int64 // how many more of these get there before the link breaks for good; 0: all
 }
 
 func newLink(t *testing.T, to string) *link {
@@ -58,7 +59,14 @@ func (l *link) carry(conn net.Conn) {
 	for {
 		n, err := conn.Read(buf)
 		time.Sleep(time.Duration(l.pause.Load()))
-		if _, e := server.Write(buf[:n]); e != nil || err != nil {
+		left := l.left.Load()
+		if left > 0 && l.left.Add(-1) == 0 {
+			l.left.Store(-1)
+		}
+		if left < 0 {
+			n = 0
+		}
+		if _, e := server.Write(buf[:n]); e != nil || err != nil || l.left.Load() < 0 {
 			server.Close()
 			return
 		}

@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	client "github.com/redis/go-redis/v9"
@@ -34,16 +35,32 @@ func keys(t testing.TB, servers ...*client.Client) (found []string) {
 	return found
 }
 
-// target is a server, or the nodes of a cluster, seen through the keys that begin with a consumer's name.
-func target(t testing.TB, any client.UniversalClient, url string, nodes ...*client.Client) sinktest.Target {
+// target is a server, or the nodes of a cluster, seen through the keys that begin with a consumer's name, or where readers are sent.
+func target(any client.UniversalClient, url string, publish redis.Publish, nodes ...*client.Client) sinktest.Target {
+	with := func(t testing.TB, o redis.Options) sinks.Sink {
+		o.Publish = publish
+		return open(t, url, o)
+	}
+	prefix := func(t testing.TB, table sinks.Table) string {
+		if publish != redis.Swap {
+			return table.Consumer + ":"
+		}
+		return any.HGet(t.Context(), "statebridge:"+table.Source+":"+table.Consumer, "prefix").Val()
+	}
 	return sinktest.Target{
-		Open:  func(t testing.TB) sinks.Sink { return open(t, url, redis.Options{}) },
-		Drift: func(t testing.TB, d sinks.Drift) sinks.Sink { return open(t, url, redis.Options{SchemaDrift: d}) },
-		Bad:   func(t testing.TB, b sinks.BadValue) sinks.Sink { return open(t, url, redis.Options{BadValue: b}) },
+		Open:   func(t testing.TB) sinks.Sink { return with(t, redis.Options{}) },
+		Drift:  func(t testing.TB, d sinks.Drift) sinks.Sink { return with(t, redis.Options{SchemaDrift: d}) },
+		Bad:    func(t testing.TB, b sinks.BadValue) sinks.Sink { return with(t, redis.Options{BadValue: b}) },
+		Whole:  publish == redis.Swap,
+		Prefix: prefix,
 		Read: func(t testing.TB, table sinks.Table) (found []map[string]string) {
+			beginning := prefix(t, table)
+			if beginning == "" {
+				return nil
+			}
 			pipe := any.Pipeline()
 			for _, k := range keys(t, nodes...) {
-				if len(k) > len(table.Consumer) && k[:len(table.Consumer)+1] == table.Consumer+":" {
+				if strings.HasPrefix(k, beginning) {
 					pipe.HGetAll(t.Context(), k)
 				}
 			}
@@ -76,7 +93,13 @@ func dial(t testing.TB, addr string) *client.Client {
 func TestConformance(t *testing.T) {
 	server := sinktest.StartRedis(t)
 	c := dial(t, server.Addr)
-	sinktest.Run(t, target(t, c, server.URL, c))
+	sinktest.Run(t, target(c, server.URL, redis.EachRow, c))
+}
+
+func TestConformanceSwap(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	c := dial(t, server.Addr)
+	sinktest.Run(t, target(c, server.URL, redis.Swap, c))
 }
 
 func TestConformanceCluster(t *testing.T) {
@@ -87,5 +110,5 @@ func TestConformanceCluster(t *testing.T) {
 	for _, addr := range cluster.Addrs {
 		nodes = append(nodes, dial(t, addr))
 	}
-	sinktest.Run(t, target(t, any, "redis://"+cluster.Addrs[0], nodes...))
+	sinktest.Run(t, target(any, "redis://"+cluster.Addrs[0], redis.EachRow, nodes...))
 }

@@ -65,7 +65,7 @@ for i = key, #KEYS do
   local row, op = KEYS[i], ARGV[at]
   at = at + 1
   if op == 'd' then
-    redis.call('DEL', row)
+    redis.call('UNLINK', row)
   elseif op == 's' then
     if replace then
       there = there + redis.call('EXISTS', row)

@@ -14,8 +14,14 @@ var (
 	rowsSource string
 	//go:embed commit.lua
 	commitSource string
+	//go:embed copy.lua
+	copySource string
+	//go:embed behind.lua
+	behindSource string
 
 	rowsScript   = redis.NewScript(rowsSource)
+	copyScript   = redis.NewScript(copySource)
+	behindScript = redis.NewScript(behindSource)
 	beginScript  = newMarkScript(beginSource)
 	commitScript = newMarkScript(commitSource)
 )

@@ -52,7 +52,18 @@ func TestDocumentedUser(t *testing.T) {
 	if err := try(t.Context(), s, table, epoch(table, 4, false), stream.Change{Op: 'd', Key: []byte(`{"id":"a"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if found := keys(t, admin); len(found) != 2 {
+	if err := admin.Do(t.Context(), "acl", "setuser", "bridge", "+copy").Err(); err != nil { // as the page says
+		t.Fatal(err)
+	}
+	swap := open(t, url, redis.Options{TLS: mine, Publish: redis.Swap})
+	defer swap.Close()
+	prepared(t, swap, "accounts", id, value)
+	for n, full := range []bool{true, false, false, true} {
+		if err := try(t.Context(), swap, table, epoch(table, uint64(n+1), full), put(`{"id":"a"}`, `{"id":"a","value":"`+strings.Repeat("x", n+1)+`"}`)); err != nil {
+			t.Fatalf("epoch %d with swap: %v", n+1, err)
+		}
+	}
+	if found := keys(t, admin); len(found) != 3 {
 		t.Errorf("keys = %q", found)
 	}
 	var permanent *sinks.PermanentError

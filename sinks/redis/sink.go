@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -31,8 +32,10 @@ const (
 
 // Options say how rows are kept; the zero value works.
 type Options struct {
-	Key         string   // template; "": the consumer's name and the key columns, with colons between
-	Encoding    Encoding // "": Hash
+	Key         string        // template; "": the consumer's name and the key columns, with colons between
+	Encoding    Encoding      // "": Hash
+	Publish     Publish       // "": EachRow
+	Grace       time.Duration // with Swap: how long rows stay as they are once readers are sent elsewhere
 	SchemaDrift sinks.Drift
 	BadValue    sinks.BadValue
 	TLS         *tls.Config // for a rediss address
@@ -49,6 +52,7 @@ type Sink struct {
 	client redis.UniversalClient
 	limit  int               // bytes of the longest value that the server takes
 	tables map[string]*table // by position key
+	turns  turns
 }
 
 // table is what Prepare found out about a consumer.
@@ -76,6 +80,9 @@ func Open(_ context.Context, url string, o Options) (*Sink, error) {
 	if !o.BadValue.Valid() {
 		return nil, sinks.Permanent(fmt.Errorf("on bad value %q is neither reject nor replace", o.BadValue))
 	}
+	if !slices.Contains([]Publish{"", EachRow, Swap}, o.Publish) {
+		return nil, sinks.Permanent(fmt.Errorf("redis publish %q is neither rows nor swap", o.Publish))
+	}
 	redirect(o.Log)
 	return &Sink{url: url, options: o, tables: map[string]*table{}}, nil
 }
@@ -98,6 +105,15 @@ func (s *Sink) Prepare(ctx context.Context, t sinks.Table) error {
 	keys, err := s.template(t)
 	if err != nil {
 		return err
+	}
+	if s.options.Publish == Swap {
+		client, err := s.connect(ctx)
+		if err == nil {
+			err = swappable(ctx, client)
+		}
+		if err != nil {
+			return classify(err)
+		}
 	}
 	kept, ignored, gone, err := s.written(ctx, t)
 	if err != nil {
@@ -195,6 +211,9 @@ func (s *Sink) Position(ctx context.Context, t sinks.Table) (sinks.Position, err
 	}}
 	if err != nil {
 		return sinks.Position{}, sinks.Permanent(fmt.Errorf("redis key %q was not written by Statebridge: %w", positionKey(t), err))
+	}
+	if p.Chain != "" && !s.keptAsNow(t, m["prefix"]) {
+		return sinks.Position{Revision: p.Revision, Lost: sinks.KeptOtherwise}, nil
 	}
 	return p, nil
 }

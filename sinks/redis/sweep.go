@@ -14,7 +14,7 @@ var errFound = errors.New("found")
 // anyKey tells whether any key is there that begins like the template.
 func (x *transaction) anyKey(ctx context.Context) (bool, error) {
 	err := masters(ctx, x.client, func(ctx context.Context, c *redis.Client) error {
-		return x.scan(ctx, c, func(keys []string) error { return errFound })
+		return scan(ctx, c, x.keys.texts[0], func(keys []string) error { return errFound })
 	})
 	if errors.Is(err, errFound) {
 		return true, nil
@@ -22,10 +22,10 @@ func (x *transaction) anyKey(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// scan gives the keys of one server that begin like the template, in batches, some perhaps twice. A key that is there all the time is given for sure.
-func (x *transaction) scan(ctx context.Context, c *redis.Client, f func(keys []string) error) error {
+// scan gives the keys of one server that have a beginning, in batches, some perhaps twice. A key that is there all the time is given for sure.
+func scan(ctx context.Context, c *redis.Client, beginning string, f func(keys []string) error) error {
 	for cursor := uint64(0); ; {
-		keys, next, err := c.Scan(ctx, cursor, x.keys.pattern(), scanCount).Result()
+		keys, next, err := c.Scan(ctx, cursor, pattern(beginning), scanCount).Result()
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (x *transaction) sweep(ctx context.Context) error {
 		return x.twice()
 	}
 	err = masters(ctx, x.client, func(ctx context.Context, c *redis.Client) error {
-		return x.scan(ctx, c, func(keys []string) error {
+		return scan(ctx, c, x.keys.texts[0], func(keys []string) error {
 			left, err := x.leftOver(ctx, keys)
 			if err != nil || left.empty() {
 				return err

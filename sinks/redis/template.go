@@ -126,9 +126,9 @@ func (p *template) escape(dst []byte, start int) []byte {
 	return dst
 }
 
-// pattern is a glob that matches all keys which begin like the template, be it that another template made them or nobody of ours.
-func (p *template) pattern() string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(p.texts[0]) + "*"
+// pattern is a glob that matches all keys with a beginning.
+func pattern(beginning string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(beginning) + "*"
 }
 
 // name makes a token without colons of a source's or consumer's name.

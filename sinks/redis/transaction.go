@@ -34,6 +34,7 @@ type transaction struct {
 	seen   string // key of the set of keys of a full epoch; "" when no row can be left over
 
 	watched  *watched // nil in a cluster, and where a full epoch replaces rows
+	swap     *swap    // nil where each row is seen by itself
 	all, key *jsonscan.Columns
 	keyed    []int // where the key columns stand among all
 	part     [][]byte
@@ -70,6 +71,9 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 	if x.head = x.header(); x.single {
 		x.guard = positionKey(t)
 	}
+	if s.options.Publish == Swap {
+		x.swap = &swap{x: x, before: from.Revision}
+	}
 	if err := x.begin(ctx, from); err != nil {
 		return nil, classify(err)
 	}
@@ -95,6 +99,9 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 	err = beginScript.run(ctx, x.client, positionKey(x.table), strconv.FormatUint(from.Revision, 10), x.token)
 	if err != nil {
 		return err
+	}
+	if x.swap != nil {
+		return errors.Join(copyScript.Load(ctx, x.client).Err(), x.swap.look(ctx))
 	}
 	replaces := x.to.Full
 	if server, ok := x.client.(*redis.Client); ok {
@@ -126,7 +133,20 @@ func (x *transaction) deliver(ctx context.Context, b *batch) (there int64, err e
 // Apply adds changes to the batch and sends it when it is full. In a cluster two changes of one key never share a batch: what the servers pass on to each
 // other may come in another order.
 func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error {
+	if len(changes) > 0 {
+		if err := x.open(ctx); err != nil {
+			return classify(err)
+		}
+	}
 	return x.table.Each(ctx, changes, func(c stream.Change) error { return x.change(ctx, c) })
+}
+
+// open makes the other side ready for rows, where there are two.
+func (x *transaction) open(ctx context.Context) error {
+	if x.swap == nil {
+		return nil
+	}
+	return x.swap.open(ctx, x.client.(*redis.Client)) // Prepare has seen to that
 }
 
 func (x *transaction) change(ctx context.Context, c stream.Change) error {
@@ -175,7 +195,7 @@ func (x *transaction) wait(ctx context.Context) error {
 	}
 	done := <-x.way
 	x.way = nil
-	if redis.HasErrorPrefix(done.err, "OOM") && !x.to.Full {
+	if redis.HasErrorPrefix(done.err, "OOM") && !x.to.Full && x.swap == nil { // on a hidden side a delete makes no room: its key is noted
 		if x.memory == nil {
 			x.memory, x.next = classify(done.err), x.next.deletes(x.single)
 		}
@@ -198,6 +218,11 @@ func (x *transaction) twice() error {
 
 // Commit sends the rest, deletes what a full epoch lacks, and writes the position.
 func (x *transaction) Commit(ctx context.Context) error {
+	if x.to.Full || x.swap != nil && x.swap.behind == everything { // and the rows of the version before are to go
+		if err := x.open(ctx); err != nil {
+			return classify(err)
+		}
+	}
 	if err := errors.Join(x.send(ctx), x.wait(ctx), x.memory); err != nil {
 		return err
 	}
@@ -213,6 +238,14 @@ func (x *transaction) Commit(ctx context.Context) error {
 	members := []any{
 		x.token, "chain", x.to.Chain, "epoch", x.to.Number, "job", at.Job, "checkpoint_id", at.CheckpointID, "location", at.Location,
 		"savepoint", at.Savepoint, "committed_at", time.Now().UTC().Format(time.RFC3339Nano),
+	}
+	if x.swap != nil {
+		sides, err := x.swap.finish(ctx)
+		if err != nil {
+			return classify(err)
+		}
+		defer x.swap.committed()
+		members = append(members, sides...)
 	}
 	return classify(commitScript.run(ctx, x.client, positionKey(x.table), members...))
 }

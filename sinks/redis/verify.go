@@ -32,6 +32,13 @@ func (s *Sink) Verify(ctx context.Context, t sinks.Table, at sinks.Position, tem
 	if err != nil {
 		return nil, err
 	}
+	if s.options.Publish == Swap {
+		prefix, err := client.HGet(ctx, positionKey(t), "prefix").Result() // which the position answers for
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return nil, classify(err)
+		}
+		keys = keys.at(prefix)
+	}
 	s.mu.Lock()
 	limit := s.limit
 	s.mu.Unlock()
@@ -204,7 +211,7 @@ func (v *verification) Rest(ctx context.Context, tell func(sinks.Difference) err
 	}
 	defer func() { _ = there.close() }()
 	err = masters(ctx, v.x.client, func(ctx context.Context, c *redis.Client) error {
-		return v.x.scan(ctx, c, func(keys []string) error {
+		return scan(ctx, c, v.x.keys.texts[0], func(keys []string) error {
 			for _, k := range keys {
 				if err := there.add(k); err != nil {
 					return err
@@ -232,7 +239,7 @@ func (v *verification) Rest(ctx context.Context, tell func(sinks.Difference) err
 // Close removes what was written of keys.
 func (v *verification) Close(context.Context) error { return v.expected.close() }
 
-// Mend writes the rows and deletes the keys.
+// Mend writes the rows and deletes the keys, on the side that readers see: what was wrong there gets right row by row.
 func (s *Sink) Mend(ctx context.Context, t sinks.Table, at sinks.Position, rows uint64, differences []sinks.Difference) (err error) {
 	begun, err := s.Begin(ctx, t, at, sinks.Stay(t, at, rows))
 	if err != nil {
@@ -244,6 +251,12 @@ func (s *Sink) Mend(ctx context.Context, t sinks.Table, at sinks.Position, rows 
 			err = errors.Join(err, x.Rollback(ctx))
 		}
 	}()
+	if x.swap != nil {
+		x.swap.mending = true
+	}
+	if err := x.open(ctx); err != nil {
+		return classify(err)
+	}
 	for _, d := range differences {
 		if d.Kind != sinks.Extra {
 			err = x.Apply(ctx, []stream.Change{{Op: 'u', Key: d.Key, After: d.Want}})

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -22,6 +23,9 @@ type watched struct {
 	full  bool   // each row is there once, and nothing was before
 	names []any  // of the fields
 	gone  []any  // fields that no row has any more
+
+	behind string // set in which keys are noted, without their beginning; "" for none
+	prefix string // that beginning
 }
 
 // watch begins: the writer must be ours already.
@@ -32,6 +36,9 @@ func (x *transaction) watch(ctx context.Context, client *redis.Client) error {
 	}
 	for _, name := range x.keys.gone {
 		w.gone = append(w.gone, name)
+	}
+	if x.swap != nil && !x.to.Full {
+		w.behind, w.prefix = behindKey(x.table), x.keys.texts[0]
 	}
 	pipe := w.conn.Pipeline()
 	writer := w.renew(ctx, pipe)
@@ -71,6 +78,9 @@ func (w *watched) send(ctx context.Context, b *batch) (there int64, err error) {
 	for _, c := range b.calls {
 		fresh = w.rows(ctx, pipe, c, fresh)
 	}
+	if w.behind != "" {
+		pipe.Do(ctx, w.note(b)...)
+	}
 	done := pipe.Do(ctx, "exec")
 	writer := w.renew(ctx, pipe)
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) { // the first error of any command
@@ -92,6 +102,15 @@ func (w *watched) send(ctx context.Context, b *batch) (there int64, err error) {
 		}
 	}
 	return there, w.owns(writer)
+}
+
+// note gives the command that notes the keys of a batch.
+func (w *watched) note(b *batch) []any {
+	words := append(make([]any, 0, 2+len(b.keys)), "sadd", w.behind)
+	for _, key := range b.keys {
+		words = append(words, strings.TrimPrefix(key.(string), w.prefix))
+	}
+	return words
 }
 
 // rows puts the rows of a call into the pipeline, as the rows script would change them.

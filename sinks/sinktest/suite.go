@@ -160,7 +160,7 @@ func testLost(t *testing.T, target Target) {
 	if at.Chain != "" || at.Epoch != 0 {
 		t.Fatalf("a wiped target stands at %+v", at)
 	}
-	if b.Whole && (at.Revision == 0 || at.Lost == "") { // a database's position outlives its rows
+	if b.Prefix == nil && (at.Revision == 0 || at.Lost == "") { // a database's position outlives its rows
 		t.Fatalf("a wiped table stands at %+v and does not say why", at)
 	}
 	b.prepare()

@@ -28,6 +28,9 @@ type Target struct {
 	Read func(t testing.TB, table sinks.Table) []map[string]string
 	Wipe func(t testing.TB, table sinks.Table) // deletes all rows, or whatever says that they are there, behind the sink's back
 
+	// Prefix is what the keys of a table's rows begin with, where a target has keys; nil: it has tables.
+	Prefix func(t testing.TB, table sinks.Table) string
+
 	Whole     bool // nothing of an epoch is seen before its commit
 	RefuseNUL bool
 }

@@ -66,7 +66,7 @@ func (b *bench) wantVerified(objects []string) {
 		return
 	}
 	found, err := b.verify(objects...)
-	if !b.Whole && errors.Is(err, sinks.ErrFenced) {
+	if b.Prefix != nil && errors.Is(err, sinks.ErrFenced) {
 		return
 	}
 	if err != nil || len(found) > 0 {
@@ -92,10 +92,11 @@ func testVerify(t *testing.T, target Target) {
 		t.Fatal(err)
 	}
 	want := []string{`different {"id":"b"} balance,note`, `missing {"id":"d"}`}
-	if b.Whole {
+	if b.Prefix == nil {
 		want = append(want, `extra {"id":"c"}`, `extra {"id":"e\"é"}`)
 	} else {
-		want = append(want, fmt.Sprintf(`extra %q`, b.table.Consumer+":c"), fmt.Sprintf(`extra %q`, b.table.Consumer+":e\"é"))
+		prefix := b.Prefix(t, b.table)
+		want = append(want, fmt.Sprintf(`extra %q`, prefix+"c"), fmt.Sprintf(`extra %q`, prefix+"e\"é"))
 	}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, plainJSON(describe(found))); diff != "" {
