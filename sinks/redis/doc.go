@@ -25,6 +25,13 @@
 // epoch only, and a replaced worker may still finish the pipeline that it has sent. What such a row holds is then put right by the epochs
 // that its successor applies, or by the next full one.
 //
-// An epoch that broke off is applied again, with the same result. Redis can't show a whole epoch at once; between two
+// An epoch that broke off is applied again, with the same result. With EachRow Redis can't show a whole epoch at once; between two
 // positions a reader may see rows of both.
+//
+// # Whole versions
+//
+// With Swap the rows are there twice, below accounts:a: and accounts:b:, and the position's member prefix names the complete side (swap.go). An epoch is written to
+// the other one, which is first brought up to date on the server, by the keys that the epoch before has changed; the commit names it. These keys
+// are in the set statebridge:<source>:<consumer>:behind, noted in the same MULTI … EXEC as their rows, so that whatever breaks off, the sides differ in noted keys only. The member
+// behind says how many there are, or that the sides share nothing, as after a full epoch. In a cluster Swap is refused.
 package redis
