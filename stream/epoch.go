@@ -55,7 +55,7 @@ func (c *Counts) merge(o Counts) {
 	c.D += o.D
 }
 
-// Epoch is the record of one published epoch. Given to Publisher.Begin, only the members up to State are read.
+// Epoch is the record of one published epoch. Given to Publisher.Begin, only the members up to Step are read.
 type Epoch struct {
 	Full       bool         `json:"full"`             // holds every row, so that a row which it lacks is no longer there
 	Resync     bool         `json:"resync,omitempty"` // full because somebody asked
@@ -65,6 +65,7 @@ type Epoch struct {
 	Partitions int          `json:"partitions"`
 	Operator   string       `json:"operator"`
 	State      string       `json:"state"`
+	Step       uint64       `json:"step,omitempty"` // number of the feed's step, which every consumer that it led to the snapshot has; it grows from epoch to epoch
 
 	Source     string    `json:"source"`
 	Consumer   string    `json:"consumer"`
@@ -84,6 +85,9 @@ type Epoch struct {
 
 // String gives "accounts/7", for logs and errors.
 func (e Epoch) String() string { return fmt.Sprintf("%s/%d", e.Consumer, e.Number) }
+
+// SameStep says whether two consumers were led to the same snapshot in one step of their feed.
+func (e Epoch) SameStep(o Epoch) bool { return e.Step == o.Step && e.Snapshot == o.Snapshot }
 
 // rowsAfter is what the counts make of the rows of the epoch before; nil when these are not known.
 func (e Epoch) rowsAfter(before *uint64) *uint64 {

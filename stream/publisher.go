@@ -50,7 +50,14 @@ func (p *Publisher) Last() (Epoch, bool) {
 	return p.last, true
 }
 
-// Begin opens the next epoch; of e it reads Full, Resync, Base, Snapshot, Columns, Partitions, Operator and State. Without a last epoch it must be full.
+// Step is that of the newest epoch that there ever was, as far as the stream tells.
+func (p *Publisher) Step() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last.Step
+}
+
+// Begin opens the next epoch; of e it reads Full, Resync, Base, Snapshot, Columns, Partitions, Operator, State and Step. Without a last epoch it must be full.
 // An epoch that was begun and not committed, by whomever, is superseded. ErrFenced: somebody else has published meanwhile; Last is up to date, start over from it.
 func (p *Publisher) Begin(ctx context.Context, e Epoch) (*Writer, error) {
 	p.mu.Lock()

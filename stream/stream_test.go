@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -276,5 +277,53 @@ func TestMachineWentDown(t *testing.T) {
 	b.Close()
 	if _, ok := publisher(t, source(t, connect(t, dir), "bank"), "accounts").Last(); !ok {
 		t.Fatal("the loss is noticed for ever")
+	}
+}
+
+// TestWritersSealedTogether: what is sealed takes no change any more and is published by Commit alone.
+func TestWritersSealedTogether(t *testing.T) {
+	s := newSource(t)
+	var writers []*Writer
+	for _, consumer := range []string{"accounts", "carts"} {
+		p := publisher(t, s, consumer)
+		e := fullEpoch(1, 2)
+		e.Step = p.Step() + 1
+		w := begin(t, p, e)
+		appendAll(t, w, row('r', 0, 1), row('r', 1, 2))
+		if err := w.Seal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Append(t.Context(), row('r', 0, 3)); !errors.Is(err, ErrClosed) {
+			t.Errorf("appended to what is sealed: %v", err)
+		}
+		if _, ok, err := s.Head(t.Context(), consumer); ok || err != nil {
+			t.Errorf("published before the commit: %t, %v", ok, err)
+		}
+		writers = append(writers, w)
+	}
+	var heads [2]Epoch
+	for i, w := range writers {
+		e, err := w.Commit(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if heads[i], _, err = s.Head(t.Context(), e.Consumer); err != nil || heads[i].Counts.R != 2 {
+			t.Errorf("%+v, %v", heads[i], err)
+		}
+	}
+	if !heads[0].SameStep(heads[1]) || heads[0].Step != 1 {
+		t.Errorf("steps %d and %d", heads[0].Step, heads[1].Step)
+	}
+	p := publisher(t, s, "carts")
+	if p.Step() != 1 {
+		t.Errorf("step %d", p.Step())
+	}
+	gone := begin(t, p, deltaEpoch(2, 2))
+	if err := gone.Seal(t.Context()); err != nil {
+		t.Error(err)
+	}
+	gone.Abort()
+	if _, err := gone.Commit(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("committed what was given up: %v", err)
 	}
 }

@@ -25,6 +25,8 @@ type Writer struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	ended  sync.Once
+	seal   sync.Once
+	failed error         // of sealing
 	done   chan struct{} // closed once every acknowledgement has come, or the writer has failed
 }
 
@@ -231,7 +233,7 @@ func (w *Writer) Commit(ctx context.Context) (Epoch, error) {
 }
 
 func (w *Writer) commit(ctx context.Context) error {
-	if err := w.finish(ctx); err != nil {
+	if err := w.Seal(ctx); err != nil {
 		return err
 	}
 	if err := w.decide(ctx); err != nil {
@@ -249,6 +251,17 @@ func (w *Writer) commit(ctx context.Context) error {
 	}
 	w.pub.committed(w.epoch)
 	return nil
+}
+
+// Seal waits until the server holds every change. No more can be appended then, and all that Commit has left to do is to decide; so several writers may be
+// filled one after the other and committed together.
+func (w *Writer) Seal(ctx context.Context) error {
+	w.seal.Do(func() {
+		if w.failed = w.finish(ctx); w.failed == nil {
+			w.spare = nil
+		}
+	})
+	return w.failed
 }
 
 // finish publishes what is left and waits for all acknowledgements.
@@ -307,7 +320,9 @@ func (w *Writer) decide(ctx context.Context) error {
 func (w *Writer) Abort() {
 	w.ended.Do(func() {
 		w.cancel(ErrClosed)
-		_ = w.close(func(*lane, int) error { return nil })
-		<-w.done
+		w.seal.Do(func() {
+			_ = w.close(func(*lane, int) error { return nil })
+			<-w.done
+		})
 	})
 }
