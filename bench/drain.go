@@ -132,12 +132,12 @@ func (d *draining) ours(ctx context.Context, target drainTarget) (sample, error)
 	}
 	defer sink.Close()
 	table := sinks.Table{Source: d.last.Source, Consumer: d.last.Consumer}
-	w := sinks.NewWorker(target.Name(), sink, table, d.source, d.registry, quiet, sinks.Options{Answer: time.Nanosecond}) // nobody would answer
+	w := sinks.NewWorker(target.Name(), sink, []sinks.Table{table}, d.source, d.registry, quiet, sinks.Options{Answer: time.Nanosecond}) // nobody would answer
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	start := time.Now()
 	go func() { ended <- w.Run(ctx) }()
-	err = w.Wait(ctx, d.last.Chain, d.last.Number)
+	err = w.Wait(ctx, d.last)
 	s := sample{wall: time.Since(start)}
 	cancel()
 	return s, errors.Join(err, <-ended)

@@ -122,6 +122,7 @@ type Sink struct {
 	Drift     string    `yaml:"schema_drift" default:"add" enum:"add,stop,ignore" doc:"When the state's schema grows: add columns and widen numbers, stop until somebody has altered the table, or ignore what is new."`
 	BadValue  string    `yaml:"on_bad_value" default:"reject" enum:"reject,replace" doc:"When the target can't hold a value: reject the epoch, which waits, or replace the value by a fixed stand-in, never in a key."`
 	Refused   string    `yaml:"refused_rows" default:"wait" enum:"wait,dead_letter" doc:"When the target can't hold a row: wait until its epoch fits or a newer full one does, or make the row a dead letter and go on without it."`
+	Atomic    string    `yaml:"atomic" default:"table" enum:"table,source" doc:"What a reader sees change at once: each table, or all tables of this sink together, so that they always show the same checkpoint. source: postgres and sqlite."`
 	Postgres  *Postgres `yaml:"postgres" doc:"A PostgreSQL database." oneof:"target"`
 	Redis     *Redis    `yaml:"redis" doc:"A Redis server or cluster." oneof:"target"`
 	SQLite    *SQLite   `yaml:"sqlite" doc:"A SQLite file." oneof:"target"`

@@ -27,6 +27,7 @@ func (c *Config) validateSinks(f *faults) {
 		}
 	}
 	c.validateKeyspaces(f)
+	c.validateAtomic(f)
 }
 
 // validateMirrored checks a sink's list of consumers.

@@ -1,13 +1,13 @@
 package feed
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/statebridge/statebridge/checkpoint"
@@ -22,8 +22,11 @@ import (
 type Consumer struct {
 	Name            string
 	Operator, State string
-	Columns         []state.Mapping // nil: from the state's schema
-	Sinks           []string        // names of the sinks that apply it; the feed waits for the slowest
+	Columns         []state.Mapping       // nil: from the state's schema
+	Names           []checkpoint.RowNames // of the fields of SQL rows
+	Sinks           []string              // names of the sinks that apply it; the feed waits for the slowest
+	Guard           Guard
+	Answer          *Answer // nil: none was given
 }
 
 // Options tune a feed; the zero value works but for Partitions.
@@ -32,13 +35,11 @@ type Options struct {
 	Keep       time.Duration // how long an epoch stays in the stream after every sink has applied it
 	Snapshot   checkpoint.Options
 	Holder     string // who publishes, for people
-	Guard      Guard
-	Answer     *Answer // nil: none was given
 }
 
-// Feed publishes one consumer.
+// Feed publishes consumers, most often one. Each step leads all of them to the same snapshot; while one can't go there, none does.
 type Feed struct {
-	consumer Consumer
+	members  []*member
 	options  Options
 	watch    *Watch
 	pins     *checkpoint.Pins
@@ -46,25 +47,31 @@ type Feed struct {
 	registry *registry.Registry
 	log      *slog.Logger
 
-	publisher  *stream.Publisher
-	base       *checkpoint.Pin      // of the newest epoch's snapshot; nil: the next epoch is a full one
-	published  []published          // epochs not trimmed yet, oldest first
 	passed     map[string]time.Time // snapshots that can't be read, by address, and when that was seen
-	checked    bool                 // that the newest epoch was published under this config
+	checked    bool                 // that the newest epochs were published under this config
 	logged     string               // the snapshot that was warned of last, and of what
 	incomplete error                // of the newest snapshot that lacked a file
-	question   *registry.Question   // as it was when the step began; nil: nothing is asked
 	seen       checkpoint.Found     // the newest snapshot that was found to need an answer
 }
 
-type published struct {
-	number uint64
-	time   time.Time
+// New makes a feed. Nothing is read or written before Run or Once.
+func New(consumers []Consumer, o Options, w *Watch, p *checkpoint.Pins, s *stream.Source, r *registry.Registry, log *slog.Logger) *Feed {
+	f := &Feed{options: o, watch: w, pins: p, source: s, registry: r, passed: map[string]time.Time{}}
+	for _, c := range consumers {
+		f.members = append(f.members, &member{feed: f, consumer: c, log: log.With("consumer", c.Name)})
+	}
+	slices.SortFunc(f.members, func(a, b *member) int { return strings.Compare(a.consumer.Name, b.consumer.Name) })
+	f.log = log.With("consumer", f.names())
+	return f
 }
 
-// New makes a feed. Nothing is read or written before Run or Once.
-func New(c Consumer, o Options, w *Watch, p *checkpoint.Pins, s *stream.Source, r *registry.Registry, log *slog.Logger) *Feed {
-	return &Feed{consumer: c, options: o, watch: w, pins: p, source: s, registry: r, log: log.With("consumer", c.Name), passed: map[string]time.Time{}}
+// names lists the consumers, for people.
+func (f *Feed) names() string {
+	var names []string
+	for _, m := range f.members {
+		names = append(names, m.consumer.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 const (
@@ -91,7 +98,7 @@ func (f *Feed) Run(ctx context.Context) error {
 			case err == nil:
 				continue // look again at once: there may be a backlog
 			case errors.Is(err, errNothing):
-				f.options.Answer = nil
+				f.forgetAnswers()
 			case errors.Is(err, storage.ErrUnavailable):
 				f.log.WarnContext(ctx, "the storage does not answer, looking again later", "error", err)
 			case passing(err):
@@ -105,29 +112,54 @@ func (f *Feed) Run(ctx context.Context) error {
 	})
 }
 
-// Once publishes what complete snapshots there are and gives the newest epoch, also beside an error. The error wraps fs.ErrNotExist when there is neither epoch nor snapshot.
-func (f *Feed) Once(ctx context.Context) (epoch stream.Epoch, err error) {
+// forgetAnswers ends what was answered before it was asked.
+func (f *Feed) forgetAnswers() {
+	for _, m := range f.members {
+		m.consumer.Answer = nil
+	}
+}
+
+// Once publishes what complete snapshots there are and gives each consumer's newest epoch, also beside an error; none where consumers stand at several steps.
+// The error wraps fs.ErrNotExist when there is neither epoch nor snapshot.
+func (f *Feed) Once(ctx context.Context) (epochs []stream.Epoch, err error) {
 	err = f.hold(ctx, func(ctx context.Context) error {
 		for {
 			if err = f.step(ctx); err == nil {
 				continue
 			}
-			var ok bool
-			epoch, ok = f.publisher.Last()
+			epochs = f.even()
 			if !errors.Is(err, errNothing) {
 				return err
 			}
-			f.options.Answer = nil
-			if f.question != nil && f.question.Answer != registry.Keep {
-				return &HeldError{*f.question}
-			}
-			if err := f.stale(ctx); err != nil || ok {
-				return err
-			}
-			return fmt.Errorf("no complete snapshot of the job below %s: %w", f.watch.Checkpoints, fs.ErrNotExist)
+			f.forgetAnswers()
+			return f.settled(ctx)
 		}
 	})
-	return epoch, err
+	return epochs, err
+}
+
+// settled says what keeps the consumers from standing at the newest snapshot when there is no more to publish.
+func (f *Feed) settled(ctx context.Context) error {
+	var held []error
+	for _, m := range f.members {
+		if m.question != nil && m.question.Answer != registry.Keep {
+			held = append(held, m.wrap(&HeldError{*m.question}))
+		}
+	}
+	if err := errors.Join(held...); err != nil {
+		return err
+	}
+	if err := f.stale(ctx); err != nil {
+		return err
+	}
+	newest, all := f.newest()
+	switch {
+	case newest.Number == 0 || !all:
+		return fmt.Errorf("no complete snapshot of the job below %s: %w", f.watch.Checkpoints, fs.ErrNotExist)
+	case f.even() == nil:
+		return fmt.Errorf("the consumers stand at several snapshots, and checkpoint %d is gone before all have reached it: %w", newest.Snapshot.CheckpointID, fs.ErrNotExist)
+	}
+	return nil
 }
 
 // stale gives an error when the newest snapshot that is still there lacks files: whoever asked for it once would take the one before for it. A
@@ -140,7 +172,7 @@ func (f *Feed) stale(ctx context.Context) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	if last, ok := f.publisher.Last(); ok && last.Snapshot.Location == found[len(found)-1].Location {
+	if newest, _ := f.newest(); newest.Snapshot.Location == found[len(found)-1].Location {
 		return nil
 	}
 	return fmt.Errorf("the newest snapshot is not whole: %w", f.incomplete)
@@ -152,9 +184,9 @@ func passing(err error) bool {
 	return errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrUnsupported) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &missing)
 }
 
-// hold runs do while this process has the consumer's lease.
+// hold runs do while this process has the feed's lease, that of the first consumer.
 func (f *Feed) hold(ctx context.Context, do func(context.Context) error) error {
-	claim := registry.Claim{Task: registry.Task{Consumer: f.consumer.Name}, Holder: f.options.Holder, TTL: leaseTTL, Waiting: func(holder string) {
+	claim := registry.Claim{Task: registry.Task{Consumer: f.members[0].consumer.Name}, Holder: f.options.Holder, TTL: leaseTTL, Waiting: func(holder string) {
 		f.log.InfoContext(ctx, "another process publishes, so this one stands by", "holder", holder)
 	}}
 	return f.wrap(f.registry.Alone(ctx, claim, func(ctx context.Context) error {
@@ -165,86 +197,57 @@ func (f *Feed) hold(ctx context.Context, do func(context.Context) error) error {
 	}))
 }
 
+// wrap names the consumers, unless the error does so.
 func (f *Feed) wrap(err error) error {
-	if err != nil {
-		return fmt.Errorf("consumer %s: %w", f.consumer.Name, err)
-	}
-	return nil
-}
-
-// open finds out what was published last and whether its snapshot is still held.
-func (f *Feed) open(ctx context.Context) (err error) {
-	if err := f.registry.Register(ctx, registry.Consumer{Name: f.consumer.Name, Operator: f.consumer.Operator, State: f.consumer.State, Time: time.Now()}); err != nil {
-		return err
-	}
-	if f.publisher, err = f.source.Publisher(ctx, f.consumer.Name); err != nil {
-		return err
-	}
-	held, err := f.pins.Held(f.consumer.Name)
-	if err != nil {
-		return err
-	}
-	f.base = nil
-	last, ok := f.publisher.Last()
-	for _, pin := range held {
-		if ok && f.base == nil && same(pin.Found, last.Snapshot) {
-			f.base = pin
-			continue
-		}
-		if err := pin.Release(); err != nil {
-			return err
-		}
-	}
-	if ok && f.base == nil {
-		f.log.WarnContext(ctx, "the last published snapshot is no longer held, so the next epoch is a full one", "checkpoint_id", last.Snapshot.CheckpointID)
-	}
-	return nil
-}
-
-func same(f checkpoint.Found, r stream.SnapshotRef) bool {
-	return f.ID == r.CheckpointID && f.Location == r.Location && f.Job == r.Job
-}
-
-// next chooses the snapshot to publish: the first one after the base, or the newest when many wait or a question is open. Checkpoint ids of
-// another job say nothing, and an id that went back means that the job was started anew.
-func (f *Feed) next(ctx context.Context) ([]checkpoint.Found, error) {
-	found, err := f.watch.Snapshots(ctx)
-	found = slices.DeleteFunc(found, func(s checkpoint.Found) bool { return time.Since(f.passed[s.Location]) < passedFor })
-	newest := checkpoint.Found{}
-	if len(found) > 0 {
-		newest = found[len(found)-1]
-	}
-	if f.waits() {
-		found = f.unseen(found)
-	}
-	if err != nil || len(found) == 0 {
-		return nil, cmp.Or(err, errNothing)
-	}
-	last, ok := f.publisher.Last()
-	if !ok || newest.Job != last.Snapshot.Job || newest.ID < last.Snapshot.CheckpointID {
-		return newestFirst(found), nil
-	}
-	var waiting []checkpoint.Found
-	for _, s := range found {
-		if s.ID > last.Snapshot.CheckpointID {
-			waiting = append(waiting, s)
-		}
-	}
+	one := new(memberError)
 	switch {
-	case len(waiting) == 0:
-		return nil, errNothing
-	case len(waiting) > maxBacklog || f.question != nil:
-		return newestFirst(waiting), nil
+	case err == nil || errors.As(err, &one):
+		return err
+	case len(f.members) == 1:
+		return f.members[0].wrap(err)
 	}
-	return waiting, nil
+	return fmt.Errorf("consumers %s: %w", f.names(), err)
 }
 
-func newestFirst(found []checkpoint.Found) []checkpoint.Found {
-	out := make([]checkpoint.Found, 0, len(found))
-	for i := len(found) - 1; i >= 0; i-- {
-		out = append(out, found[i])
+// open finds out what was published last and which snapshots are still held.
+func (f *Feed) open(ctx context.Context) error {
+	for _, m := range f.members {
+		if err := m.open(ctx); err != nil {
+			return m.wrap(err)
+		}
 	}
-	return out
+	newest, _ := f.newest()
+	for _, m := range f.members {
+		if err := m.findPins(ctx, newest.Snapshot); err != nil {
+			return m.wrap(err)
+		}
+	}
+	return nil
+}
+
+// newest gives the epoch that was published last, and whether every consumer has one to go on from.
+func (f *Feed) newest() (newest stream.Epoch, all bool) {
+	all = true
+	for _, m := range f.members {
+		last, ok := m.publisher.Last()
+		if all = all && ok; ok && last.LastSeq >= newest.LastSeq {
+			newest = last
+		}
+	}
+	return newest, all
+}
+
+// even gives the newest epochs when one step has led all consumers there: not so after a publisher has died between two of them, or when another consumer
+// was added.
+func (f *Feed) even() (epochs []stream.Epoch) {
+	for _, m := range f.members {
+		last, ok := m.publisher.Last()
+		if !ok || len(epochs) > 0 && !last.SameStep(epochs[0]) {
+			return nil
+		}
+		epochs = append(epochs, last)
+	}
+	return epochs
 }
 
 func wait(ctx context.Context, d time.Duration) {

@@ -36,6 +36,7 @@ type rig struct {
 	source   *stream.Source
 	registry *registry.Registry
 	consumer feed.Consumer
+	others   []feed.Consumer // that step together with it
 	guard    feed.Guard
 	answer   *feed.Answer
 }
@@ -69,7 +70,11 @@ func (r *rig) feed() *feed.Feed {
 		r.t.Fatal(err)
 	}
 	watch := &feed.Watch{Store: storage.Local(), Checkpoints: filepath.Dir(r.job), Poll: time.Millisecond, Log: quiet}
-	return feed.New(r.consumer, feed.Options{Partitions: 3, Keep: time.Hour, Guard: r.guard, Answer: r.answer}, watch, pins, r.source, r.registry, quiet)
+	consumers := append([]feed.Consumer{r.consumer}, r.others...)
+	for i := range consumers {
+		consumers[i].Guard, consumers[i].Answer = r.guard, r.answer
+	}
+	return feed.New(consumers, feed.Options{Partitions: 3, Keep: time.Hour}, watch, pins, r.source, r.registry, quiet)
 }
 
 // arrive brings checkpoint n, with every file that it may need.
@@ -116,11 +121,21 @@ func (r *rig) leave(n int) {
 
 func (r *rig) once(f *feed.Feed) stream.Epoch {
 	r.t.Helper()
-	e, err := f.Once(r.t.Context())
+	epochs, err := f.Once(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return e
+	return r.own(epochs)
+}
+
+// own gives the epoch of the rig's first consumer.
+func (r *rig) own(epochs []stream.Epoch) stream.Epoch {
+	for _, e := range epochs {
+		if e.Consumer == r.consumer.Name {
+			return e
+		}
+	}
+	return stream.Epoch{}
 }
 
 // mirror is what a sink would hold.

@@ -39,9 +39,9 @@ type tally struct {
 }
 
 // tally begins to count a step. Without an epoch before it, and after an answer, any number of rows may go.
-func (f *Feed) tally(full, accepted bool) *tally {
-	t := &tally{guard: f.options.Guard, allowed: math.MaxUint64, full: full}
-	if last, ok := f.publisher.Last(); ok && last.Rows != nil && !accepted {
+func (m *member) tally(full, accepted bool) *tally {
+	t := &tally{guard: m.consumer.Guard, allowed: math.MaxUint64, full: full}
+	if last, ok := m.publisher.Last(); ok && last.Rows != nil && !accepted {
 		t.rows, t.allowed = *last.Rows, t.guard.allowed(*last.Rows)
 	}
 	return t

@@ -21,7 +21,8 @@ var (
 // held publishes what there is and gives the question at which that ends. The newest epoch must be the one expected.
 func (r *rig) held(f *feed.Feed, epoch uint64) registry.Question {
 	r.t.Helper()
-	e, err := f.Once(r.t.Context())
+	epochs, err := f.Once(r.t.Context())
+	e := r.own(epochs)
 	held := new(feed.HeldError)
 	if !errors.As(err, &held) || e.Number != epoch {
 		r.t.Fatalf("epoch %d, %v", e.Number, err)

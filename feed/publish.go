@@ -16,108 +16,178 @@ import (
 	"github.com/statebridge/statebridge/stream"
 )
 
-// publish writes one epoch. An error leaves an attempt that nobody applies.
-func (f *Feed) publish(ctx context.Context, pin *checkpoint.Pin, resync bool) (stream.Epoch, error) {
-	var opened []*checkpoint.Snapshot
-	defer func() {
-		for _, s := range opened {
-			s.Close()
-		}
-	}()
-	open := func(pin *checkpoint.Pin) (view, error) {
-		snap, err := pin.Open(ctx, f.options.Snapshot)
-		if err != nil {
-			return view{}, err
-		}
-		opened = append(opened, snap)
-		return f.find(ctx, snap)
-	}
-	next, err := open(pin)
-	if err != nil {
-		return stream.Epoch{}, err
-	}
-	held := new(HeldError)
-	err = f.doubt(next, func() (view, error) { return open(f.base) })
-	accepted := errors.As(err, &held) && f.accepted(held.Kind)
-	if err != nil && !accepted {
-		return stream.Epoch{}, err
-	}
-	if next.Table == nil {
-		return f.publishNone(ctx, pin, resync)
-	}
-	columns, wire, err := f.consumer.Project(next.Schema())
-	if err != nil {
-		return stream.Epoch{}, fault.Unsupported(pin.Location, -1, "consumer %s: %v", f.consumer.Name, err)
-	}
-	e := stream.Epoch{
-		Full: resync, Resync: resync, Snapshot: ref(pin.Found), Columns: wire, Partitions: min(f.options.Partitions, next.MaxParallelism()),
-		Operator: next.Operator.String(), State: next.Name,
-	}
-	base := f.baseTable(ctx, open, next.Table, &e)
-	return f.publishRows(ctx, e, rows{base, next.Table, columns, f.tally(e.Full, accepted || f.accepted(registry.ManyDeletes))})
-}
-
-// publishNone writes an epoch that holds no row, for a table that is no longer there.
-func (f *Feed) publishNone(ctx context.Context, pin *checkpoint.Pin, resync bool) (stream.Epoch, error) {
-	last, _ := f.publisher.Last()
-	w, err := f.publisher.Begin(ctx, stream.Epoch{
-		Full: true, Resync: resync, Snapshot: ref(pin.Found), Columns: last.Columns, Partitions: last.Partitions, Operator: f.consumer.Operator, State: f.consumer.State,
-	})
-	if err != nil {
-		return stream.Epoch{}, err
-	}
-	defer w.Abort()
-	return w.Commit(ctx)
+// move is what a step makes of one consumer.
+type move struct {
+	*member
+	pin      *checkpoint.Pin // of the snapshot that it leads to
+	epoch    stream.Epoch
+	rows     rows
+	accepted bool // any number of rows may go
+	held     *registry.Question
+	counted  bool
+	opened   []*checkpoint.Snapshot
+	writer   *stream.Writer
 }
 
 // rows is what the rows of an epoch come from.
 type rows struct {
-	base    differ.Table // nil: every row of next
-	next    *checkpoint.Table
-	columns []state.Column
-	tally   *tally
+	base      differ.Table      // nil: every row of next
+	next      *checkpoint.Table // nil: none
+	columns   []state.Column
+	unchanged bool // base and next are one
 }
 
-// publishRows writes an epoch unless it takes away too many rows. While the consumer is held for that, the rows are counted before anything is written: there may be a
-// new snapshot every second, each to be refused again.
-func (f *Feed) publishRows(ctx context.Context, e stream.Epoch, r rows) (stream.Epoch, error) {
-	if f.waits() {
-		r.tally.closed.Store(true)
-		if err := f.write(ctx, nil, r, e.Partitions); err != nil {
-			return stream.Epoch{}, err
-		}
-		if err := r.tally.verdict(); err != nil {
-			return stream.Epoch{}, err
-		}
-		r.tally = f.tally(e.Full, false)
+// errHeld says that consumers have questions, which are in their moves.
+var errHeld = errors.New("held")
+
+// write stores the epochs of all consumers, up to their commit. With an error it leaves attempts that nobody applies.
+func (f *Feed) write(ctx context.Context, pins []*checkpoint.Pin) (moves []*move, err error) {
+	step := uint64(0)
+	for _, m := range f.members {
+		step = max(step, m.publisher.Step()+1)
 	}
-	w, err := f.publisher.Begin(ctx, e)
+	for i, m := range f.members {
+		v := &move{member: m, pin: pins[i], epoch: stream.Epoch{Snapshot: ref(pins[i].Found), Step: step}}
+		moves = append(moves, v)
+	}
+	for _, v := range moves {
+		if err := v.hold(v.plan(ctx)); err != nil {
+			return moves, v.wrap(err)
+		}
+	}
+	if f.waits() || held(moves) { // there may be a new snapshot every second, each to be refused again, so nothing is written yet
+		for _, v := range moves {
+			if err := v.hold(v.count(ctx)); err != nil {
+				return moves, v.wrap(err)
+			}
+		}
+	}
+	for _, v := range moves {
+		do := v.store
+		if held(moves) {
+			do = v.count
+		}
+		if err := v.hold(do(ctx)); err != nil {
+			return moves, v.wrap(err)
+		}
+	}
+	if held(moves) {
+		return moves, errHeld
+	}
+	return moves, nil
+}
+
+func held(moves []*move) bool {
+	return slices.ContainsFunc(moves, func(v *move) bool { return v.held != nil })
+}
+
+// hold notes a question.
+func (v *move) hold(err error) error {
+	if held := new(HeldError); errors.As(err, &held) {
+		v.held = &held.Question
+		return nil
+	}
+	return err
+}
+
+// commit publishes what is written.
+func (f *Feed) commit(ctx context.Context, moves []*move) (err error) {
+	for _, v := range moves {
+		if v.epoch, err = v.writer.Commit(ctx); err != nil {
+			return v.wrap(err)
+		}
+	}
+	return nil
+}
+
+func (v *move) close() {
+	if v.writer != nil {
+		v.writer.Abort()
+	}
+	for _, s := range v.opened {
+		s.Close()
+	}
+}
+
+func (v *move) open(ctx context.Context, pin *checkpoint.Pin) (view, error) {
+	snap, err := pin.Open(ctx, v.snapshotOptions())
 	if err != nil {
-		return stream.Epoch{}, err
+		return view{}, err
 	}
-	defer w.Abort()
-	if err := f.write(ctx, w, r, e.Partitions); err != nil {
-		return stream.Epoch{}, err
-	}
-	if err := r.tally.verdict(); err != nil {
-		return stream.Epoch{}, err
-	}
-	return w.Commit(ctx)
+	v.opened = append(v.opened, snap)
+	return v.find(ctx, snap)
 }
 
-// opener opens the consumer's table in a pinned snapshot.
-type opener func(*checkpoint.Pin) (view, error)
+// plan finds out what the epoch is to hold.
+func (v *move) plan(ctx context.Context) error {
+	next, err := v.open(ctx, v.pin)
+	if err != nil {
+		return err
+	}
+	held := new(HeldError)
+	err = v.doubt(next, func() (view, error) { return v.open(ctx, v.base) })
+	doubted := errors.As(err, &held) && v.answered(held.Kind)
+	if err != nil && !doubted {
+		return err
+	}
+	v.accepted = doubted || v.answered(registry.ManyDeletes)
+	e := &v.epoch
+	e.Full, e.Resync = v.request != nil, v.request != nil
+	if next.Table == nil { // all rows go
+		last, _ := v.publisher.Last()
+		e.Full, e.Columns, e.Partitions, e.Operator, e.State = true, last.Columns, last.Partitions, v.consumer.Operator, v.consumer.State
+		return nil
+	}
+	if v.rows.columns, e.Columns, err = v.consumer.Project(next.Schema()); err != nil {
+		return fault.Unsupported(v.pin.Location, -1, "consumer %s: %v", v.consumer.Name, err)
+	}
+	e.Partitions, e.Operator, e.State = min(v.feed.options.Partitions, next.MaxParallelism()), next.Operator.String(), next.Name
+	v.rows.next = next.Table
+	v.rows.base = v.baseTable(ctx, next.Table)
+	v.rows.unchanged = v.rows.base != nil && v.pin == v.base
+	return nil
+}
 
-// baseTable gives what the epoch is relative to and notes it in e; nil, and a full epoch, when there is nothing to be relative to.
-func (f *Feed) baseTable(ctx context.Context, open opener, next *checkpoint.Table, e *stream.Epoch) differ.Table {
-	last, ok := f.publisher.Last()
-	if !ok || f.base == nil {
+// count looks how many rows would go, and writes none.
+func (v *move) count(ctx context.Context) error {
+	if v.counted || v.held != nil {
+		return nil
+	}
+	v.counted = true
+	t := v.tally(v.epoch.Full, v.accepted)
+	t.closed.Store(true)
+	if err := v.writeRows(ctx, t); err != nil {
+		return err
+	}
+	return t.verdict()
+}
+
+// store writes the changes, unless they take away too many rows.
+func (v *move) store(ctx context.Context) (err error) {
+	if v.writer, err = v.publisher.Begin(ctx, v.epoch); err != nil {
+		return err
+	}
+	t := v.tally(v.epoch.Full, v.accepted)
+	if err := v.writeRows(ctx, t); err != nil {
+		return err
+	}
+	if err := t.verdict(); err != nil {
+		return err
+	}
+	return v.writer.Seal(ctx)
+}
+
+// baseTable gives what the epoch is relative to and notes it there; nil, and a full epoch, when there is nothing to be relative to.
+func (v *move) baseTable(ctx context.Context, next *checkpoint.Table) differ.Table {
+	e := &v.epoch
+	last, ok := v.publisher.Last()
+	if !ok || v.base == nil {
 		e.Full = true
 	}
 	if e.Full {
 		return nil
 	}
-	base, err := open(f.base)
+	base, err := v.open(ctx, v.base)
 	reason := ""
 	switch {
 	case err != nil:
@@ -132,14 +202,14 @@ func (f *Feed) baseTable(ctx context.Context, open opener, next *checkpoint.Tabl
 		reason = "the serializer of the keys changed"
 	case last.Operator != e.Operator || last.State != e.State:
 		reason = fmt.Sprintf("the consumer mirrored state %s of operator %s until now", last.State, last.Operator)
-	case !continues(last.Columns, e.Columns, f.consumer.Columns != nil):
+	case !continues(last.Columns, e.Columns, v.consumer.Columns != nil):
 		reason = "the columns changed"
 	default:
-		r := ref(f.base.Found)
+		r := ref(v.base.Found)
 		e.Base = &r
 		return base.Table
 	}
-	f.log.WarnContext(ctx, "no diff against the last published snapshot, so this epoch is a full one", "reason", reason)
+	v.log.WarnContext(ctx, "no diff against the last published snapshot, so this epoch is a full one", "reason", reason)
 	e.Full = true
 	return nil
 }
@@ -183,26 +253,30 @@ func ref(f checkpoint.Found) stream.SnapshotRef {
 // writersAtOnce bounds the partitions that are diffed side by side.
 const writersAtOnce = 4
 
-// write publishes the changes of all partitions, each in order, for as long as the tally is open.
-func (f *Feed) write(ctx context.Context, w *stream.Writer, r rows, partitions int) error {
+// writeRows writes the changes of all partitions, each in order, for as long as the tally is open.
+func (v *move) writeRows(ctx context.Context, t *tally) error {
+	if v.rows.unchanged || v.rows.next == nil {
+		return nil
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(writersAtOnce)
-	for i := range partitions {
-		g.Go(func() error { return f.writePartition(ctx, w, r, i, partitions) })
+	for i := range v.epoch.Partitions {
+		g.Go(func() error { return v.writePartition(ctx, t, i) })
 	}
 	return g.Wait()
 }
 
-func (f *Feed) writePartition(ctx context.Context, w *stream.Writer, r rows, i, n int) error {
-	groups := checkpoint.Partition(i, n, r.next.MaxParallelism())
+func (v *move) writePartition(ctx context.Context, t *tally, i int) error {
+	r := v.rows
+	groups := checkpoint.Partition(i, v.epoch.Partitions, r.next.MaxParallelism())
 	project := state.NewProjection(r.columns)
-	options := differ.Options{TempDir: f.options.Snapshot.TempDir, Memory: f.options.Snapshot.Memory}
+	options := differ.Options{TempDir: v.feed.options.Snapshot.TempDir, Memory: v.feed.options.Snapshot.Memory}
 	var bufs [3][]byte
 	for c, err := range differ.Diff(ctx, r.base, r.next, groups, options) {
 		if err != nil {
 			return err
 		}
-		if !r.tally.pass(c.Op) {
+		if !t.pass(c.Op) {
 			continue
 		}
 		change := stream.Change{Op: byte(c.Op), Partition: i}
@@ -222,7 +296,7 @@ func (f *Feed) writePartition(ctx context.Context, w *stream.Writer, r rows, i, 
 			}
 			bufs[2] = change.After
 		}
-		if err := w.Append(ctx, change); err != nil {
+		if err := v.writer.Append(ctx, change); err != nil {
 			return err
 		}
 	}

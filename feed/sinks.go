@@ -9,19 +9,18 @@ import (
 // and not the stream endless.
 func (f *Feed) awaitSinks(ctx context.Context) error {
 	for logged := false; ; logged = true {
-		last, ok := f.publisher.Last()
-		if !ok || len(f.consumer.Sinks) == 0 {
-			return nil
-		}
-		applied, err := f.applied(ctx, last.Chain, false)
-		if err != nil || applied+maxAhead >= last.Number {
-			return err
-		}
-		if _, resync, err := f.registry.Resync(ctx, f.consumer.Name); err != nil || resync {
+		slow, applied, err := f.slowest(ctx)
+		if err != nil || slow == nil {
 			return err
 		}
 		if !logged {
-			f.log.WarnContext(ctx, "waiting for the slowest sink", "epoch", last.Number, "applied", applied)
+			last, _ := slow.publisher.Last()
+			slow.log.WarnContext(ctx, "waiting for the slowest sink", "epoch", last.Number, "applied", applied)
+		}
+		for _, m := range f.members {
+			if _, resync, err := f.registry.Resync(ctx, m.consumer.Name); err != nil || resync {
+				return err
+			}
 		}
 		if wait(ctx, f.watch.Poll); ctx.Err() != nil {
 			return ctx.Err()
@@ -29,19 +28,37 @@ func (f *Feed) awaitSinks(ctx context.Context) error {
 	}
 }
 
+// slowest gives a consumer that a sink is too far behind with, and what that one has applied; nil when there is none.
+func (f *Feed) slowest(ctx context.Context) (*member, uint64, error) {
+	for _, m := range f.members {
+		last, ok := m.publisher.Last()
+		if !ok || len(m.consumer.Sinks) == 0 {
+			continue
+		}
+		applied, err := m.applied(ctx, last.Chain, false)
+		if err != nil {
+			return nil, 0, m.wrap(err)
+		}
+		if applied+maxAhead < last.Number {
+			return m, applied, nil
+		}
+	}
+	return nil, 0, nil
+}
+
 // applied is the newest epoch that every sink has applied: those configured here, and with others also those of other processes. One of
 // these that has not moved for as long as epochs are kept is taken for removed; should it come back, it gets a full epoch.
-func (f *Feed) applied(ctx context.Context, chain string, others bool) (uint64, error) {
-	positions, err := f.registry.Positions(ctx, f.consumer.Name)
+func (m *member) applied(ctx context.Context, chain string, others bool) (uint64, error) {
+	positions, err := m.feed.registry.Positions(ctx, m.consumer.Name)
 	if err != nil {
 		return 0, err
 	}
 	seen := map[string]uint64{}
-	for _, name := range f.consumer.Sinks {
+	for _, name := range m.consumer.Sinks {
 		seen[name] = 0
 	}
 	for _, p := range positions {
-		if _, ours := seen[p.Sink]; !ours && (!others || time.Since(p.Time) > f.options.Keep) {
+		if _, ours := seen[p.Sink]; !ours && (!others || time.Since(p.Time) > m.feed.options.Keep) {
 			continue
 		}
 		if seen[p.Sink] = 0; p.Chain == chain {
@@ -56,23 +73,23 @@ func (f *Feed) applied(ctx context.Context, chain string, others bool) (uint64, 
 }
 
 // trim deletes epochs that every sink has applied and that are old enough.
-func (f *Feed) trim(ctx context.Context) error {
-	last, ok := f.publisher.Last()
-	if !ok || len(f.published) == 0 || time.Since(f.published[0].time) < f.options.Keep {
+func (m *member) trim(ctx context.Context) error {
+	last, ok := m.publisher.Last()
+	if !ok || len(m.published) == 0 || time.Since(m.published[0].time) < m.feed.options.Keep {
 		return nil
 	}
-	applied, err := f.applied(ctx, last.Chain, true)
+	applied, err := m.applied(ctx, last.Chain, true)
 	if err != nil {
 		return err
 	}
 	n := 0
-	for n < len(f.published) && f.published[n].number <= applied && time.Since(f.published[n].time) >= f.options.Keep {
+	for n < len(m.published) && m.published[n].number <= applied && time.Since(m.published[n].time) >= m.feed.options.Keep {
 		n++
 	}
 	if n == 0 {
 		return nil
 	}
-	upTo := f.published[n-1].number
-	f.published = f.published[n:]
-	return f.source.Trim(ctx, f.consumer.Name, upTo)
+	upTo := m.published[n-1].number
+	m.published = m.published[n:]
+	return m.feed.source.Trim(ctx, m.consumer.Name, upTo)
 }

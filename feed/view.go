@@ -19,11 +19,11 @@ type view struct {
 }
 
 // find looks for the consumer's table. That it is not there is no error here.
-func (f *Feed) find(ctx context.Context, snap *checkpoint.Snapshot) (v view, err error) {
-	o, err := snap.Operator(f.consumer.Operator)
+func (m *member) find(ctx context.Context, snap *checkpoint.Snapshot) (v view, err error) {
+	o, err := snap.Operator(m.consumer.Operator)
 	if err == nil {
 		v.finished = finishedSubtasks(o)
-		v.Table, err = o.Table(ctx, f.consumer.State)
+		v.Table, err = o.Table(ctx, m.consumer.State)
 	}
 	missing := new(checkpoint.NotFoundError)
 	if errors.As(err, &missing) || errors.Is(err, fault.ErrUnsupported) && o != nil && o.Finished {
@@ -47,21 +47,21 @@ func finishedSubtasks(o *checkpoint.Operator) int {
 
 // doubt gives what must be answered before a view may be published: rows that a snapshot lacks may have been left out and not deleted. It is an error to
 // begin with a table that is not there.
-func (f *Feed) doubt(v view, base func() (view, error)) error {
-	last, ok := f.publisher.Last()
+func (m *member) doubt(v view, base func() (view, error)) error {
+	last, ok := m.publisher.Last()
 	switch {
 	case v.missing == nil && v.finished == 0:
 		return nil
-	case v.missing != nil && (!ok || last.Rows != nil && *last.Rows == 0 && !f.mirrored(last.Operator, last.State)):
+	case v.missing != nil && (!ok || last.Rows != nil && *last.Rows == 0 && !m.mirrored(last.Operator, last.State)):
 		return v.missing
 	case ok && last.Rows != nil && *last.Rows == 0: // there is nothing that could get lost
 		return nil
-	case v.finished > 0 && v.missing == nil && f.base != nil:
+	case v.finished > 0 && v.missing == nil && m.base != nil:
 		if b, err := base(); err == nil && b.Table != nil && b.finished >= v.finished {
 			return nil // no more of them than when it was asked before
 		}
 	}
-	q := registry.Question{Kind: registry.SubtaskFinished, Text: fmt.Sprintf("%d subtasks of operator %s have finished, and their rows are in no snapshot any more", v.finished, f.consumer.Operator)}
+	q := registry.Question{Kind: registry.SubtaskFinished, Text: fmt.Sprintf("%d subtasks of operator %s have finished, and their rows are in no snapshot any more", v.finished, m.consumer.Operator)}
 	if v.finished == 0 {
 		q.Kind, q.Text = registry.StateMissing, v.missing.Error()
 	}
@@ -75,6 +75,6 @@ func (f *Feed) doubt(v view, base func() (view, error)) error {
 }
 
 // mirrored says whether an epoch's operator and state are those that the config names, as far as can be told where they are no longer there.
-func (f *Feed) mirrored(operator, name string) bool {
-	return name == f.consumer.State && (operator == f.consumer.Operator || operator == state.OperatorID(f.consumer.Operator))
+func (m *member) mirrored(operator, name string) bool {
+	return name == m.consumer.State && (operator == m.consumer.Operator || operator == state.OperatorID(m.consumer.Operator))
 }

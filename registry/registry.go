@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -111,7 +112,8 @@ type Consumer struct {
 	Name     string    `json:"name"`
 	Operator string    `json:"operator"`
 	State    string    `json:"state"`
-	Time     time.Time `json:"time"` // of registration
+	Lease    string    `json:"lease,omitempty"` // consumer whose lease its publisher holds; empty: its own
+	Time     time.Time `json:"time"`            // of registration
 
 	Positions []Position `json:"-"` // by sink
 	Resync    *Resync    `json:"-"` // pending
@@ -171,7 +173,7 @@ func (r *Registry) Consumers(ctx context.Context) ([]Consumer, error) {
 		if asking {
 			c.Question = &asked
 		}
-		h, _, err := get[held](ctx, r, key(kindLease, c.Name))
+		h, _, err := get[held](ctx, r, key(kindLease, cmp.Or(c.Lease, c.Name)))
 		if err != nil {
 			return nil, err
 		}

@@ -24,39 +24,59 @@ const maxLetters = 10_000
 // ErrManyLetters says that an epoch is refused because too many of its rows are.
 var ErrManyLetters = fmt.Errorf("more than %d rows can't be held by the target; put the table right, or drop letters by `statebridge dlq drop`", maxLetters)
 
-// dead are the dead letters of one epoch.
+// dead are the dead letters of the epochs of one table.
 type dead struct {
 	letters  Letters
-	worker   *Worker
+	target   *target
 	to       stream.Epoch
 	before   map[string]bool // letters that were there
-	obsolete map[string]bool // of them, those whose row has changed and was not refused
+	obsolete map[string]bool // of all, those whose row has changed since and was not refused
 	put      map[string]bool
 }
 
 // newDead looks up the letters that are there; nil without Letters.
-func (w *Worker) newDead(ctx context.Context, to stream.Epoch) (*dead, error) {
-	if w.options.Letters == nil {
+func (t *target) newDead(ctx context.Context) (*dead, error) {
+	letters := t.worker.options.Letters
+	if letters == nil {
 		return nil, nil
 	}
-	ids, err := w.options.Letters.IDs(ctx, w.name, w.table.Consumer)
-	d := &dead{letters: w.options.Letters, worker: w, to: to, before: map[string]bool{}, obsolete: map[string]bool{}, put: map[string]bool{}}
+	ids, err := letters.IDs(ctx, t.worker.name, t.table.Consumer)
+	d := &dead{letters: letters, target: t, before: map[string]bool{}, obsolete: map[string]bool{}, put: map[string]bool{}}
 	for _, id := range ids {
-		d.before[id], d.obsolete[id] = true, to.Full // a full epoch has all rows once more
+		d.before[id] = true
 	}
 	return d, err
 }
 
-func (d *dead) id(key []byte) string { return registry.LetterID(d.worker.name, d.to.Consumer, key) }
+// begin goes on with an epoch. A full one has all rows once more.
+func (d *dead) begin(to stream.Epoch) {
+	if d == nil {
+		return
+	}
+	if d.to = to; !to.Full {
+		return
+	}
+	for _, ids := range []map[string]bool{d.before, d.put} {
+		for id := range ids {
+			d.obsolete[id] = true
+		}
+	}
+	clear(d.put)
+}
+
+func (d *dead) id(key []byte) string {
+	return registry.LetterID(d.target.worker.name, d.to.Consumer, key)
+}
 
 // see notes the changes of rows that have letters, before they are applied.
 func (d *dead) see(changes []stream.Change) {
-	if d == nil || len(d.before) == 0 || d.to.Full {
+	if d == nil || len(d.before)+len(d.put) == 0 || d.to.Full {
 		return
 	}
 	for _, c := range changes {
-		if id := d.id(c.Key); d.before[id] {
+		if id := d.id(c.Key); d.before[id] || d.put[id] {
 			d.obsolete[id] = true
+			delete(d.put, id)
 		}
 	}
 }
@@ -72,7 +92,7 @@ func (d *dead) refused(ctx context.Context, c stream.Change, why *RowError) erro
 	}
 	d.obsolete[id] = false
 	err := d.letters.Put(ctx, registry.Letter{
-		Sink: d.worker.name, Consumer: d.to.Consumer, Reason: why.Reason, Column: why.Column, Epoch: why.Epoch, CheckpointID: why.Checkpoint,
+		Sink: d.target.worker.name, Consumer: d.to.Consumer, Reason: why.Reason, Column: why.Column, Epoch: why.Epoch, CheckpointID: why.Checkpoint,
 		Partition: why.Partition, Seq: why.Seq, Op: string(c.Op), Key: c.Key, Row: c.After, Time: time.Now().UTC(),
 	})
 	if errors.Is(err, registry.ErrLongLetter) {
@@ -108,8 +128,8 @@ func (d *dead) forget(ctx context.Context) {
 		if !gone || d.put[id] {
 			continue
 		}
-		if err := d.letters.Drop(ctx, registry.Letter{ID: id, Sink: d.worker.name, Consumer: d.to.Consumer}); err != nil {
-			d.worker.log.WarnContext(ctx, "a dead letter that is obsolete stays", "letter", id, "error", err)
+		if err := d.letters.Drop(ctx, registry.Letter{ID: id, Sink: d.target.worker.name, Consumer: d.to.Consumer}); err != nil {
+			d.target.log.WarnContext(ctx, "a dead letter that is obsolete stays", "letter", id, "error", err)
 			return
 		}
 	}

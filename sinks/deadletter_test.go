@@ -61,7 +61,7 @@ func newLettered(t *testing.T) *lettered {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.db.Close() })
-	l.worker = sinks.NewWorker("file", sink, sinks.Table{Source: "bank", Consumer: "notes"}, source, reg, log, sinks.Options{
+	l.worker = sinks.NewWorker("file", sink, []sinks.Table{{Source: "bank", Consumer: "notes"}}, source, reg, log, sinks.Options{
 		Recheck: 50 * time.Millisecond, MinWait: 10 * time.Millisecond, MaxWait: 50 * time.Millisecond,
 		Letters: l.letters, Commits: func(c sinks.Committed) { l.commits <- c },
 	})
@@ -88,7 +88,7 @@ func (l *lettered) take(full bool, changes []stream.Change, rows, dead string) {
 	select {
 	case <-l.commits:
 	case <-time.After(20 * time.Second):
-		_, err := l.worker.Status()
+		err := l.worker.Failing()
 		l.Fatalf("no commit: %v", err)
 	}
 	var got string

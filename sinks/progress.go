@@ -3,19 +3,24 @@ package sinks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+
+	"github.com/statebridge/statebridge/stream"
 )
 
 // progress is what others may ask a running Worker.
 type progress struct {
 	mu      sync.Mutex
-	at      Position
+	at      []Position    // of each table
 	last    error         // of the attempt at hand; nil once the target moves
 	ended   bool          // Run returned
 	changed chan struct{} // closed and replaced with every change
 }
 
-func newProgress() progress { return progress{changed: make(chan struct{})} }
+func newProgress(tables int) progress {
+	return progress{at: make([]Position, tables), changed: make(chan struct{})}
+}
 
 func (p *progress) set(change func()) {
 	p.mu.Lock()
@@ -25,42 +30,43 @@ func (p *progress) set(change func()) {
 	p.changed = make(chan struct{})
 }
 
-func (p *progress) moves(at Position) bool {
+func (p *progress) position(table int) Position {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.at.Chain != at.Chain || p.at.Epoch != at.Epoch
+	return p.at[table]
 }
 
-func (p *progress) reach(at Position) { p.set(func() { p.at, p.last = at, nil }) }
-func (p *progress) fail(err error)    { p.set(func() { p.last = err }) }
-func (p *progress) begin()            { p.set(func() { p.ended, p.last = false, nil }) }
-func (p *progress) end(err error)     { p.set(func() { p.ended, p.last = true, err }) }
+func (p *progress) reach(table int, at Position) { p.set(func() { p.at[table], p.last = at, nil }) }
+func (p *progress) fail(err error)               { p.set(func() { p.last = err }) }
+func (p *progress) begin()                       { p.set(func() { p.ended, p.last = false, nil }) }
+func (p *progress) end(err error)                { p.set(func() { p.ended, p.last = true, err }) }
 
-func (p *progress) get() (at Position, last error, ended bool, changed <-chan struct{}) {
+func (p *progress) get() (at []Position, last error, ended bool, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.at, p.last, p.ended, p.changed
+	return slices.Clone(p.at), p.last, p.ended, p.changed
 }
 
-// Status says where the target stands, and the error that it is retried for, if any.
-func (w *Worker) Status() (Position, error) {
-	at, last, _, _ := w.progress.get()
-	return at, last
+// Failing gives the error for which the Worker tries again, if any.
+func (w *Worker) Failing() error {
+	_, last, _, _ := w.progress.get()
+	return last
 }
 
-// Wait returns once the target has committed an epoch of a chain, or a later one, and has reported so to the registry.
-// It fails when Run ends before that, with Run's error.
-func (w *Worker) Wait(ctx context.Context, chain string, epoch uint64) error {
+// Wait returns once the target has committed these epochs, or later ones of their chains, and has reported so to the registry. Epochs of other consumers
+// are not waited for. It fails when Run ends before that, with Run's error.
+func (w *Worker) Wait(ctx context.Context, epochs ...stream.Epoch) error {
 	for {
 		at, last, ended, changed := w.progress.get()
-		if at.Chain == chain && at.Epoch >= epoch {
+		missing := w.missing(at, epochs)
+		if missing == nil {
 			return nil
 		}
 		switch {
 		case ended && last != nil: // it names the sink
-			return fmt.Errorf("%w (the sink stopped before it had reached epoch %d)", last, epoch)
+			return fmt.Errorf("%w (the sink stopped before it had reached epoch %d)", last, missing.Number)
 		case ended:
-			return fmt.Errorf("sink %q: consumer %q: it was stopped before it had reached epoch %d", w.name, w.table.Consumer, epoch)
+			return fmt.Errorf("sink %q: consumer %q: it was stopped before it had reached epoch %d", w.name, missing.Consumer, missing.Number)
 		}
 		select {
 		case <-changed:
@@ -68,4 +74,17 @@ func (w *Worker) Wait(ctx context.Context, chain string, epoch uint64) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// missing gives an epoch that a table has not reached.
+func (w *Worker) missing(at []Position, epochs []stream.Epoch) *stream.Epoch {
+	for i := range epochs {
+		e := &epochs[i]
+		for j, t := range w.tables {
+			if t.table.Consumer == e.Consumer && (at[j].Chain != e.Chain || at[j].Epoch < e.Number) {
+				return e
+			}
+		}
+	}
+	return nil
 }

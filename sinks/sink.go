@@ -61,6 +61,16 @@ type Transaction interface {
 	Rollback(ctx context.Context) error
 }
 
+// Joint is a Transaction that can take more than one epoch, of one table or of several; what they change becomes visible all at once. Sinks whose
+// transactions are Joint can be joined.
+type Joint interface {
+	Transaction
+	// Finish ends the epoch at hand as Commit does, but for making it visible.
+	Finish(ctx context.Context) error
+	// Then begins the next epoch, as Sink.Begin does.
+	Then(ctx context.Context, t Table, from Position, to stream.Epoch) error
+}
+
 // ErrFenced says that the target is no longer as it was when its position was read: another worker wrote to it, or its rows were lost.
 var ErrFenced = errors.New("the target has moved since its position was read")
 

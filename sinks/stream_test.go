@@ -89,7 +89,7 @@ func TestFromStreamToTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		w := sinks.NewWorker(name, sink, sinks.Table{Source: "bank", Consumer: "accounts"}, source, reg, log, sinks.Options{
+		w := sinks.NewWorker(name, sink, []sinks.Table{{Source: "bank", Consumer: "accounts"}}, source, reg, log, sinks.Options{
 			Recheck: 100 * time.Millisecond, MinWait: 10 * time.Millisecond, MaxWait: 50 * time.Millisecond,
 			Commits: func(c sinks.Committed) {
 				text := fmt.Sprint(c.Sink, " ", c.Epoch.Number)
@@ -108,7 +108,7 @@ func TestFromStreamToTable(t *testing.T) {
 		defer cancel()
 		for i, w := range workers {
 			if err := w.Wait(wait, e.Chain, e.Number); err != nil {
-				_, last := w.Status()
+				last := w.Failing()
 				t.Fatalf("worker %d: %v (%v)", i, err, last)
 			}
 			var r, s int

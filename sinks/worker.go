@@ -1,13 +1,13 @@
 package sinks
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -53,34 +53,51 @@ type Committed struct {
 	FastForward    bool              // the rows were there already, just the position moved
 	Replaced       map[string]uint64 // values that the target could not hold and for which others stand in, by column
 	Dead           int               // rows that the target could not hold and that are dead letters
+
+	began time.Time
 }
 
-// Worker keeps one table of one sink equal to the newest epoch of a consumer.
+// Worker keeps tables of one sink equal to the newest epochs of their consumers. Most have one table; those of several are led to the same step, all at once.
 type Worker struct {
 	name     string
-	table    Table
 	sink     Sink
 	source   Source
 	registry Registry
 	log      *slog.Logger
 	options  Options
+	tables   []*target // in the order in which they are locked
+	progress progress
+	waited   uint64 // for a step that all tables have, with the newest one that some have
+}
+
+// target is one table of a Worker.
+type target struct {
+	worker   *Worker
+	index    int // among the Worker's tables
+	table    Table
+	log      *slog.Logger
 	prepared []stream.Column
 	held     stream.Epoch // committed last, by this Worker
 	wanted   *want        // nil when no full epoch is waited for
 	lost     bool         // it has been told that the target has lost its rows
 	idle     bool         // nothing was published for a while
-	progress progress
 }
 
-// NewWorker makes the Worker of the sink called name for a consumer of a source.
-func NewWorker(name string, sink Sink, t Table, source Source, registry Registry, log *slog.Logger, o Options) *Worker {
+// NewWorker makes the Worker of the sink called name for consumers of a source. For more than one, the sink's transactions must be Joint.
+func NewWorker(name string, sink Sink, tables []Table, source Source, registry Registry, log *slog.Logger, o Options) *Worker {
 	o.Recheck = orDefault(o.Recheck, 30*time.Second)
 	o.Answer = orDefault(o.Answer, 10*time.Second)
 	o.Drain = orDefault(o.Drain, 5*time.Second)
 	o.MinWait = orDefault(o.MinWait, 100*time.Millisecond)
 	o.MaxWait = orDefault(o.MaxWait, 30*time.Second)
-	log = log.With("sink", name, "consumer", t.Consumer, "source", t.Source)
-	return &Worker{name: name, table: t, sink: sink, source: source, registry: registry, log: log, options: o, progress: newProgress()}
+	w := &Worker{name: name, sink: sink, source: source, registry: registry, options: o, progress: newProgress(len(tables))}
+	var names []string
+	for i, t := range slices.SortedFunc(slices.Values(tables), func(a, b Table) int { return strings.Compare(a.Consumer, b.Consumer) }) {
+		w.tables = append(w.tables, &target{worker: w, index: i, table: t, log: log.With("sink", name, "consumer", t.Consumer, "source", t.Source)})
+		names = append(names, t.Consumer)
+	}
+	w.log = log.With("sink", name, "consumer", strings.Join(names, ", "), "source", tables[0].Source)
+	return w
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
@@ -90,7 +107,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// Run follows the consumer until ctx ends, which gives nil, or until an error that no retry can mend.
+// Run follows the consumers until ctx ends, which gives nil, or until an error that no retry can mend.
 // An epoch in flight when ctx ends gets a while to finish; one that does not is rolled back and comes again. Run may be called again
 // after it has returned.
 func (w *Worker) Run(ctx context.Context) error {
@@ -115,9 +132,7 @@ func (w *Worker) follow(ctx, hold context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.As(err, &permanent):
-			return fmt.Errorf("sink %q: consumer %q: %w", w.name, w.table.Consumer, err)
-		case errors.Is(err, stream.ErrResync):
-			err = w.resync(ctx, err)
+			return fmt.Errorf("sink %q: %w", w.name, err)
 		}
 		d, level := pause.NextBackOff(), slog.LevelWarn
 		if errors.Is(err, ErrFenced) { // a worker of another process was quicker, which is no fault
@@ -138,170 +153,66 @@ func (w *Worker) pauses() *backoff.ExponentialBackOff {
 		backoff.WithInitialInterval(w.options.MinWait), backoff.WithMaxInterval(w.options.MaxWait), backoff.WithMaxElapsedTime(0))
 }
 
-// step takes the target one epoch further, or returns when there is none for a while.
+// step takes the tables one step further, or returns when there is none for a while.
 func (w *Worker) step(ctx, hold context.Context) error {
-	from, err := w.sink.Position(ctx, w.table)
-	if err != nil {
-		return fmt.Errorf("reading the position: %w", err)
-	}
-	w.noteLoss(ctx, from)
-	if err := w.report(ctx, from); err != nil {
-		return err
+	moves := make([]*move, len(w.tables))
+	for i, t := range w.tables {
+		from, err := t.position(ctx)
+		if err != nil {
+			return t.wrap(err)
+		}
+		moves[i] = &move{target: t, from: from}
 	}
 	idle, cancel := context.WithTimeout(ctx, w.options.Recheck)
 	defer cancel()
-	to, err := w.next(idle, from)
-	if err != nil {
-		if idle.Err() != nil {
-			w.idle = true
-			return nil // nothing new: look at the target again
-		}
-		return fmt.Errorf("after epoch %d: %w", from.Epoch, err)
-	}
-	for {
-		if err = w.take(hold, from, to); err == nil {
-			return nil
-		}
-		err = fmt.Errorf("epoch %d: %w", to.Number, err)
-		newer, ok := w.passOver(ctx, to, err)
-		if !ok {
+	if err := w.choose(idle, moves); err != nil {
+		if idle.Err() == nil {
 			return err
 		}
-		to = newer
-	}
-}
-
-func (w *Worker) take(ctx context.Context, from Position, to stream.Epoch) error {
-	if err := w.prepare(ctx, to); err != nil {
-		return err
-	}
-	return w.apply(ctx, from, to)
-}
-
-// noteLoss tells once of a target that stood somewhere and now has no position.
-func (w *Worker) noteLoss(ctx context.Context, at Position) {
-	before, _ := w.Status()
-	switch {
-	case at.Chain != "":
-		w.lost = false
-	case !w.lost && (at.Revision > 0 || before.Chain != ""):
-		w.lost, w.prepared = true, nil
-		w.log.WarnContext(ctx, "the target has lost its rows or its position and needs a full epoch", "reason", cmp.Or(at.Lost, PositionGone), "epoch_before", before.Epoch)
-	}
-}
-
-// report publishes a position once. One that was lost is nobody's business but the next full epoch's.
-func (w *Worker) report(ctx context.Context, at Position) error {
-	if !w.progress.moves(at) {
-		return nil
-	}
-	if at.Chain != "" {
-		p := registry.Position{Consumer: w.table.Consumer, Sink: w.name, Chain: at.Chain, Epoch: at.Epoch, Time: time.Now()}
-		if err := w.registry.SetPosition(ctx, p); err != nil {
-			return fmt.Errorf("recording the position: %w", err)
+		for _, t := range w.tables { // nothing new: look at the target again
+			t.idle = true
 		}
-	}
-	w.progress.reach(at)
-	return nil
-}
-
-// prepare runs when the columns differ from the last epoch's, and after an error.
-func (w *Worker) prepare(ctx context.Context, to stream.Epoch) error {
-	if w.prepared != nil && slices.Equal(w.prepared, to.Columns) {
 		return nil
 	}
-	w.table.Columns, w.prepared = to.Columns, nil
-	if err := w.sink.Prepare(ctx, w.table); err != nil {
-		return err
-	}
-	w.prepared = slices.Clone(to.Columns)
-	return nil
-}
-
-func (w *Worker) apply(ctx context.Context, from Position, to stream.Epoch) (err error) {
-	began := time.Now()
-	dead, err := w.newDead(ctx, to)
-	if err != nil {
-		return err
-	}
-	forward := w.skips(from, to) && !dead.any() // a row may fit by now
-	if forward {
-		to.Full, to.Counts = false, stream.Counts{}
-	}
-	table := w.table
-	if dead != nil {
-		table.Refused, to.Rows = dead.refused, cloned(to.Rows)
-	}
-	tx, err := w.sink.Begin(ctx, table, from, to)
-	if err == nil {
-		err = w.fill(ctx, tx, to, forward, dead)
-	}
-	if err != nil {
-		w.prepared = nil // the table may have changed under us
-		return err
-	}
-	dead.forget(ctx)
-	w.held, w.wanted = to, nil
-	w.committed(ctx, Committed{
-		Consumer: w.table.Consumer, Sink: w.name, Epoch: to,
-		Took: time.Since(began), Lag: time.Since(to.Time), FastForward: forward, Replaced: replaced(tx), Dead: dead.count(),
-	})
-	return nil
-}
-
-func cloned(n *uint64) *uint64 {
-	if n == nil {
-		return nil
-	}
-	m := *n
-	return &m
-}
-
-// skips tells whether a full epoch was made for another sink's sake: it repeats the snapshot that this target holds, in the columns that the Worker wrote
-// itself. After a start nobody knows which those were.
-func (w *Worker) skips(from Position, to stream.Epoch) bool {
-	return to.Full && to.Resync && from.Chain == to.Chain && from.Epoch+1 == to.Number && from.Snapshot == to.Snapshot &&
-		w.held.Chain == from.Chain && w.held.Number == from.Epoch && slices.Equal(w.held.Columns, to.Columns)
-}
-
-// fill applies and commits, or rolls back.
-func (w *Worker) fill(ctx context.Context, tx Transaction, to stream.Epoch, forward bool, dead *dead) (err error) {
-	defer func() {
+	for {
+		err := w.take(hold, moves)
 		if err == nil {
-			return
+			return nil
 		}
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.options.Drain)
-		defer cancel()
-		if e := tx.Rollback(end); e != nil {
-			w.log.WarnContext(ctx, "rollback failed; the target drops the transaction with its connection", "error", e)
-		}
-	}()
-	if !forward {
-		for changes, err := range w.source.Changes(ctx, to) {
-			if err == nil {
-				dead.see(changes)
-				err = tx.Apply(ctx, changes)
-			}
-			if err != nil {
-				return err
-			}
+		if passed, e := w.passOver(ctx, moves, err); !passed {
+			return e
 		}
 	}
-	dead.less(to.Rows) // of which the transaction knows
-	return tx.Commit(ctx)
 }
 
-func (w *Worker) committed(ctx context.Context, c Committed) {
-	log, level := w.log, slog.LevelInfo
-	if len(c.Replaced) > 0 {
-		log, level = log.With("replaced", c.Replaced), slog.LevelWarn
+// take applies what was chosen.
+func (w *Worker) take(ctx context.Context, moves []*move) error {
+	err := w.prepare(ctx, moves)
+	if err == nil {
+		err = w.apply(ctx, moves)
 	}
-	if c.Dead > 0 {
-		log, level = log.With("dead_letters", c.Dead), slog.LevelWarn
+	if one := new(targetError); errors.As(err, &one) && errors.Is(err, stream.ErrResync) {
+		err = one.wrap(one.resync(ctx, one.err))
 	}
-	log.Log(ctx, level, "epoch committed", "epoch", c.Epoch.Number, "checkpoint_id", c.Epoch.Snapshot.CheckpointID,
-		"full", c.Epoch.Full, "fast_forward", c.FastForward, "counts", c.Epoch.Counts, "took", c.Took, "lag", c.Lag)
-	if w.options.Commits != nil {
-		w.options.Commits(c)
+	return err
+}
+
+// passOver looks for full epochs behind one that a target refuses.
+func (w *Worker) passOver(ctx context.Context, moves []*move, cause error) (bool, error) {
+	one := new(targetError)
+	if !errors.As(cause, &one) {
+		return false, cause
 	}
+	m := moves[one.index]
+	newer, ok := one.passOver(ctx, m.to(), cause)
+	if !ok {
+		return false, cause
+	}
+	m.way = []stream.Epoch{newer}
+	look, cancel := context.WithTimeout(ctx, w.options.Recheck)
+	defer cancel()
+	if err := w.align(look, moves); err != nil {
+		return false, cause
+	}
+	return true, nil
 }

@@ -232,7 +232,7 @@ func runWith(t *testing.T, log *slog.Logger, source *fakeSource, sink *fakeSink,
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	w := sinks.NewWorker("pg", sink, sinks.Table{Source: "bank", Consumer: "accounts"}, source, reg, log, sinks.Options{})
+	w := sinks.NewWorker("pg", sink, []sinks.Table{{Source: "bank", Consumer: "accounts"}}, source, reg, log, sinks.Options{})
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	f(w)
@@ -248,7 +248,7 @@ func caughtUp(t *testing.T, w *sinks.Worker, epoch uint64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // of the bubble's clock
 	defer cancel()
-	if err := w.Wait(ctx, "chain", epoch); err != nil {
+	if err := w.Wait(ctx, stream.Epoch{Consumer: "accounts", Chain: "chain", Number: epoch}); err != nil {
 		t.Fatalf("waiting for epoch %d: %v", epoch, err)
 	}
 }

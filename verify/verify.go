@@ -22,7 +22,6 @@ type Check struct {
 	Source    string
 	Consumer  feed.Consumer
 	Snapshots *Snapshots
-	Names     []checkpoint.RowNames
 	Repair    bool
 	Wait      time.Duration // for a target that moves, or stands at a snapshot that is gone, before giving up
 	TempDir   string
@@ -105,7 +104,7 @@ func (c *Check) compare(ctx context.Context) (r Result, found *spool, err error)
 	}
 	r.Epoch, r.Snapshot = at.Epoch, at.Snapshot
 	o := c.Snapshots.Options
-	o.Names = c.Names
+	o.Names = c.Consumer.Names
 	snap, err := c.Snapshots.open(ctx, c.Consumer.Name, c.Consumer.Operator, at.Snapshot, o)
 	if err != nil {
 		return r, nil, fmt.Errorf("snapshot of the target's epoch %d: %w", at.Epoch, err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -24,7 +25,7 @@ import (
 	"github.com/statebridge/statebridge/stream"
 )
 
-// pipeline is what a config describes: a feed for each consumer, a worker for each consumer of each sink, and the bus between them.
+// pipeline is what a config describes: a feed for each consumer, or for all that a sink joins, the workers of the sinks, and the bus between them.
 type pipeline struct {
 	config   *config.Config
 	log      *slog.Logger
@@ -32,7 +33,8 @@ type pipeline struct {
 	bus      *stream.Bus
 	registry *registry.Registry
 	feeds    []*feed.Feed
-	workers  [][]worker // by consumer
+	groups   [][]config.Consumer // by feed
+	workers  [][]worker          // by feed
 	limits   limits
 	hints    *state.Hints
 	sinks    []sinks.Sink
@@ -143,23 +145,27 @@ func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, s
 	o.Snapshot.PathMap, o.Snapshot.TempDir, o.Snapshot.Hints = maps, tempDir(c), p.hints
 	o.Snapshot.Reading.Requests = c.Storage.Requests
 	watch := newWatch(c, p.store, p.log)
-	for _, consumer := range c.Consumers {
-		fc := feedConsumer(consumer)
-		for _, s := range c.Sinks {
-			if slices.Contains(s.Consumers, consumer.Name) {
-				fc.Sinks = append(fc.Sinks, s.Name)
+	p.groups = c.Groups()
+	for _, group := range p.groups {
+		var consumers []feed.Consumer
+		for _, consumer := range group {
+			fc := feedConsumer(consumer)
+			for _, s := range c.Sinks {
+				if slices.Contains(s.Consumers, consumer.Name) {
+					fc.Sinks = append(fc.Sinks, s.Name)
+				}
 			}
+			fc.Guard = feed.Guard{Percent: cmp.Or(consumer.MaxDeletePercent, c.Source.MaxDeletePercent), Rows: uint64(c.Source.MaxDeleteRows)}
+			fc.Answer = answers[consumer.Name]
+			consumers = append(consumers, fc)
 		}
-		o.Snapshot.Names = rowNames(consumer)
-		o.Guard = feed.Guard{Percent: cmp.Or(consumer.MaxDeletePercent, c.Source.MaxDeletePercent), Rows: uint64(c.Source.MaxDeleteRows)}
-		o.Answer = answers[consumer.Name]
-		p.feeds = append(p.feeds, feed.New(fc, o, watch, pins, source, p.registry, p.log))
+		p.feeds = append(p.feeds, feed.New(consumers, o, watch, pins, source, p.registry, p.log))
 	}
 	return nil
 }
 
 func feedConsumer(c config.Consumer) feed.Consumer {
-	return feed.Consumer{Name: c.Name, Operator: c.Operator, State: c.State, Columns: mappings(c.Columns)}
+	return feed.Consumer{Name: c.Name, Operator: c.Operator, State: c.State, Columns: mappings(c.Columns), Names: rowNames(c)}
 }
 
 // rowNames are the names that the config gives to the fields of a SQL row.
@@ -188,28 +194,42 @@ func mappings(columns config.Columns) []state.Mapping {
 }
 
 func (p *pipeline) addSinks(ctx context.Context, c *config.Config, source *stream.Source) error {
-	p.workers = make([][]worker, len(c.Consumers))
+	p.workers = make([][]worker, len(p.groups))
 	for _, s := range c.Sinks {
 		target, err := openSink(ctx, s, p.log)
 		if err != nil {
 			return fmt.Errorf("sink %s: %w", s.Name, err)
 		}
 		p.sinks = append(p.sinks, target)
-		for i, consumer := range c.Consumers {
-			if slices.Contains(s.Consumers, consumer.Name) {
-				table := sinks.Table{Consumer: consumer.Name, Source: c.Source.Name}
-				o := sinks.Options{Answer: fullEpochWait}
-				if s.Refused == config.DeadLetter {
-					if o.Letters, err = registry.OpenLetters(ctx, source); err != nil {
-						return err
-					}
-				}
-				w := sinks.NewWorker(s.Name, target, table, source, p.registry, p.log, o)
-				p.workers[i] = append(p.workers[i], worker{w, registry.Task{Consumer: consumer.Name, Sink: s.Name}})
+		o := sinks.Options{Answer: fullEpochWait}
+		if s.Refused == config.DeadLetter {
+			if o.Letters, err = registry.OpenLetters(ctx, source); err != nil {
+				return err
+			}
+		}
+		for i, group := range p.groups {
+			for _, tables := range mirrored(s, c.Source.Name, group) {
+				w := sinks.NewWorker(s.Name, target, tables, source, p.registry, p.log, o)
+				p.workers[i] = append(p.workers[i], worker{w, registry.Task{Consumer: tables[0].Consumer, Sink: s.Name}})
 			}
 		}
 	}
 	return nil
+}
+
+// mirrored parts a sink's tables of some consumers into those that change together.
+func mirrored(s config.Sink, source string, consumers []config.Consumer) (tables [][]sinks.Table) {
+	for _, c := range consumers {
+		t := sinks.Table{Consumer: c.Name, Source: source}
+		switch {
+		case !slices.Contains(s.Consumers, c.Name):
+		case s.Joins() && len(tables) > 0:
+			tables[0] = append(tables[0], t)
+		default:
+			tables = append(tables, []sinks.Table{t})
+		}
+	}
+	return tables
 }
 
 func (p *pipeline) close() error {
@@ -226,7 +246,7 @@ func (p *pipeline) close() error {
 // run follows the source until ctx ends. Whatever fails meanwhile is logged and tried again; only a connection to the bus that is gone for good ends the run.
 func (p *pipeline) run(ctx context.Context) error {
 	p.log.InfoContext(ctx, "following", "source", p.config.Source.Name, "checkpoints", p.config.Source.Flink.Checkpoints,
-		"consumers", len(p.feeds), "sinks", len(p.sinks), "embedded_server", p.bus.Embedded())
+		"consumers", len(p.config.Consumers), "sinks", len(p.sinks), "embedded_server", p.bus.Embedded())
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		select {
@@ -322,7 +342,7 @@ func (p *pipeline) once(ctx context.Context, patience time.Duration) error {
 	errs := make([]error, len(p.feeds))
 	var feeds errgroup.Group
 	for i := range p.feeds {
-		feeds.Go(func() error { errs[i] = p.onceConsumer(ctx, i, patience, &workers); return nil })
+		feeds.Go(func() error { errs[i] = p.onceGroup(ctx, i, patience, &workers); return nil })
 	}
 	_ = feeds.Wait()
 	for _, class := range p.hints.Unmet() {
@@ -337,10 +357,10 @@ func (p *pipeline) once(ctx context.Context, patience time.Duration) error {
 	return err
 }
 
-// onceConsumer goes on serving requests for a full epoch while the sinks catch up. They do so with what could be published even if not all could.
-func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Duration, workers *errgroup.Group) error {
-	epoch, failed := p.feeds[i].Once(ctx)
-	if epoch.Number == 0 {
+// onceGroup goes on serving requests for a full epoch while the sinks catch up. They do so with what could be published even if not all could.
+func (p *pipeline) onceGroup(ctx context.Context, i int, patience time.Duration, workers *errgroup.Group) error {
+	epochs, failed := p.feeds[i].Once(ctx)
+	if len(epochs) == 0 {
 		return failed
 	}
 	for _, w := range p.workers[i] { // not before: an epoch that a sink refuses may have been replaced just now
@@ -351,7 +371,7 @@ func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Durati
 	var g errgroup.Group
 	done := make(chan error, 1)
 	for _, w := range p.workers[i] {
-		g.Go(func() error { return w.Wait(ctx, epoch.Chain, epoch.Number) })
+		g.Go(func() error { return w.Wait(ctx, epochs...) })
 	}
 	go func() { done <- g.Wait() }()
 	healthy := time.Now()
@@ -369,7 +389,7 @@ func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Durati
 			if err := <-done; err == nil { // they made it after all
 				return failed
 			}
-			return fmt.Errorf("consumer %s: not committed by all sinks after %s of trying: %w", p.config.Consumers[i].Name, patience, failing)
+			return fmt.Errorf("consumer %s: not committed by all sinks after %s of trying: %w", consumerNames(p.groups[i]), patience, failing)
 		}
 		if _, err := p.feeds[i].Once(ctx); err != nil && failed == nil {
 			cancel()
@@ -378,13 +398,19 @@ func (p *pipeline) onceConsumer(ctx context.Context, i int, patience time.Durati
 	}
 }
 
-// failing gives the errors for which the workers of a consumer try again; nil when none does.
+func consumerNames(consumers []config.Consumer) string {
+	var names []string
+	for _, c := range consumers {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// failing gives the errors for which the workers of a feed try again; nil when none does.
 func (p *pipeline) failing(i int) error {
 	var errs []error
 	for _, w := range p.workers[i] {
-		if _, err := w.Status(); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, w.Failing())
 	}
 	return errors.Join(errs...)
 }

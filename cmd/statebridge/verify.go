@@ -151,7 +151,7 @@ func (f *verifyFlags) checks(ctx context.Context, c *config.Config, args []strin
 				continue
 			}
 			checks = append(checks, check{sink: s.Name, Check: &verify.Check{
-				Sink: verifier, Source: c.Source.Name, Consumer: feedConsumer(consumer), Names: rowNames(consumer), Snapshots: snapshots,
+				Sink: verifier, Source: c.Source.Name, Consumer: feedConsumer(consumer), Snapshots: snapshots,
 				Repair: f.repair, Wait: f.wait, TempDir: tempDir(c), Log: log.With("sink", s.Name, "consumer", consumer.Name),
 			}})
 		}

@@ -16,17 +16,23 @@ import (
 	"github.com/statebridge/statebridge/stream"
 )
 
-// transaction stages an epoch and turns it into two statements at the end.
+// transaction applies epochs, one after the other; all become visible at once.
 type transaction struct {
+	*epoch
+	sink *Sink
+	conn *pgxpool.Conn // nil once given back
+	tx   pgx.Tx
+}
+
+// epoch is the one at hand: it is staged, and turned into two statements at the end.
+type epoch struct {
 	sinks.StandIns
-	sink  *Sink
-	conn  *pgxpool.Conn // nil once given back
-	tx    pgx.Tx
 	table sinks.Table
 	to    stream.Epoch
 
 	statements statements
 	direct     bool // a full epoch into an empty table is copied without staging
+	staged     bool // there is a table for it
 	rows       int64
 	upserts    int64
 	deletes    int64
@@ -55,11 +61,26 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 	if err != nil {
 		return nil, err
 	}
-	x := &transaction{StandIns: sinks.StandIns{On: s.bad}, sink: s, conn: conn, tx: tx, table: t, to: to}
-	if err := x.begin(ctx, from); err != nil {
-		return nil, errors.Join(classify(err), x.Rollback(ctx))
+	x := &transaction{sink: s, conn: conn, tx: tx}
+	if err := x.Then(ctx, t, from, to); err != nil {
+		return nil, errors.Join(err, x.Rollback(ctx))
 	}
 	return x, nil
+}
+
+func (s *Sink) newEpoch(t sinks.Table, to stream.Epoch) *epoch {
+	return &epoch{StandIns: sinks.StandIns{On: s.bad}, table: t, to: to}
+}
+
+// Then begins an epoch.
+func (x *transaction) Then(ctx context.Context, t sinks.Table, from sinks.Position, to stream.Epoch) error {
+	if x.epoch != nil && x.staged {
+		if _, err := x.tx.Exec(ctx, "DROP TABLE "+staging); err != nil {
+			return classify(err)
+		}
+	}
+	x.epoch = x.sink.newEpoch(t, to)
+	return classify(x.begin(ctx, from))
 }
 
 func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
@@ -89,9 +110,16 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 	case x.rows > 0 && !filled:
 		return sinks.ErrFenced // emptied since
 	}
-	if !x.direct {
-		_, err = x.tx.Exec(ctx, x.statements.stage)
+	return nil
+}
+
+// stageOnce makes the staging table when it is needed.
+func (x *transaction) stageOnce(ctx context.Context) error {
+	if x.direct || x.staged {
+		return nil
 	}
+	x.staged = true
+	_, err := x.tx.Exec(ctx, x.statements.stage)
 	return err
 }
 
@@ -111,6 +139,9 @@ func (x *transaction) fit(have map[string]column) {
 // Apply writes changes to the COPY under way.
 func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error {
 	if x.copying == nil && len(changes) > 0 {
+		if err := x.stageOnce(ctx); err != nil {
+			return classify(err)
+		}
 		statement := x.statements.copyStaged
 		if x.direct {
 			statement = x.statements.copyDirect
@@ -209,8 +240,8 @@ func (x *transaction) scan(c stream.Change) error {
 	return err
 }
 
-// Commit turns what is staged into rows, moves the position and ends the transaction.
-func (x *transaction) Commit(ctx context.Context) error {
+// Finish turns what is staged into rows and moves the position.
+func (x *transaction) Finish(ctx context.Context) error {
 	if x.copying != nil {
 		if err := x.copying.flush(1); err != nil {
 			return x.explain(err)
@@ -222,8 +253,13 @@ func (x *transaction) Commit(ctx context.Context) error {
 	if err := x.merge(ctx); err != nil {
 		return x.explain(err)
 	}
-	if err := x.advance(ctx); err != nil {
-		return classify(err)
+	return classify(x.advance(ctx))
+}
+
+// Commit finishes the epoch at hand and ends the transaction.
+func (x *transaction) Commit(ctx context.Context) error {
+	if err := x.Finish(ctx); err != nil {
+		return err
 	}
 	if err := x.tx.Commit(ctx); err != nil {
 		return classify(err)
@@ -234,8 +270,11 @@ func (x *transaction) Commit(ctx context.Context) error {
 }
 
 func (x *transaction) merge(ctx context.Context) error {
-	if x.direct {
+	if x.direct || !x.to.Full && !x.staged { // the latter has no changes
 		return nil
+	}
+	if err := x.stageOnce(ctx); err != nil { // every row goes
+		return err
 	}
 	remove, upsert := x.statements.deleteGone, x.statements.upsertNet
 	if x.to.Full {

@@ -54,7 +54,8 @@ func (s *Sink) verify(ctx context.Context, conn *pgxpool.Conn, t sinks.Table, at
 	if err != nil {
 		return nil, err
 	}
-	v := &verification{transaction: &transaction{StandIns: sinks.StandIns{On: s.bad}, sink: s, conn: conn, tx: tx, table: t, to: sinks.Stay(t, at, 0)}}
+	v := &verification{transaction: &transaction{epoch: s.newEpoch(t, sinks.Stay(t, at, 0)), sink: s, conn: conn, tx: tx}}
+	v.staged = true // by itself
 	v.fit(have)
 	if lacks := missing(have, v.table.Columns); len(lacks) > 0 {
 		return nil, sinks.Permanent(fmt.Errorf("table %s lacks the columns %s", s.name(t), sqltable.List("", lacks)))

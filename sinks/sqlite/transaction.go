@@ -14,11 +14,16 @@ import (
 	"github.com/statebridge/statebridge/stream"
 )
 
-// transaction writes straight into the table: SQLite has one writer, and readers see nothing before the commit.
+// transaction writes straight into the tables, one epoch after the other: SQLite has one writer, and readers see nothing before the commit.
 type transaction struct {
+	*epoch
+	sink *Sink
+	tx   *sql.Tx
+}
+
+// epoch is the one at hand.
+type epoch struct {
 	sinks.StandIns
-	tx     *sql.Tx
-	drift  sinks.Drift
 	table  sinks.Table
 	to     stream.Epoch
 	upsert statement
@@ -42,11 +47,17 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 	if err != nil {
 		return nil, classify(err)
 	}
-	x := &transaction{StandIns: sinks.StandIns{On: s.bad}, tx: tx, drift: s.drift, table: t, to: to}
-	if err := x.begin(ctx, from); err != nil {
-		return nil, errors.Join(classify(err), ignoreDone(tx.Rollback()))
+	x := &transaction{sink: s, tx: tx}
+	if err := x.Then(ctx, t, from, to); err != nil {
+		return nil, errors.Join(err, ignoreDone(tx.Rollback()))
 	}
 	return x, nil
+}
+
+// Then begins an epoch.
+func (x *transaction) Then(ctx context.Context, t sinks.Table, from sinks.Position, to stream.Epoch) error {
+	x.epoch = &epoch{StandIns: sinks.StandIns{On: x.sink.bad}, table: t, to: to}
+	return classify(x.begin(ctx, from))
 }
 
 func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
@@ -82,7 +93,7 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 		return err
 	}
 	var ignored []stream.Column
-	x.table.Columns, ignored = x.drift.Split(x.table.Columns, in(have))
+	x.table.Columns, ignored = x.sink.drift.Split(x.table.Columns, in(have))
 	return x.prepare(ctx, known, ignored)
 }
 
@@ -145,8 +156,8 @@ func (x *transaction) apply(ctx context.Context, run *statement, object []byte, 
 	return classify(err)
 }
 
-// Commit writes the position and ends the transaction.
-func (x *transaction) Commit(ctx context.Context) error {
+// Finish writes the position.
+func (x *transaction) Finish(ctx context.Context) error {
 	at := x.to.Snapshot
 	if x.to.Rows != nil { // also right where somebody else's rows were among those that were deleted
 		x.rows = int64(*x.to.Rows)
@@ -155,8 +166,13 @@ func (x *transaction) Commit(ctx context.Context) error {
 			job = ?, checkpoint_id = ?, location = ?, savepoint = ?, rows = ?, committed_at = strftime('%Y-%m-%dT%H:%M:%fZ')
 		WHERE source = ? AND consumer = ?`,
 		x.to.Chain, x.to.Number, at.Job, at.CheckpointID, at.Location, at.Savepoint, x.rows, x.table.Source, x.table.Consumer)
-	if err != nil {
-		return classify(err)
+	return classify(err)
+}
+
+// Commit finishes the epoch at hand and ends the transaction.
+func (x *transaction) Commit(ctx context.Context) error {
+	if err := x.Finish(ctx); err != nil {
+		return err
 	}
 	return classify(x.tx.Commit())
 }
