@@ -44,8 +44,8 @@ func TestLoadExample(t *testing.T) {
 			{Name: "carts", Operator: "carts-op", State: "items"},
 		},
 		Sinks: []Sink{
-			{Name: "pg", Consumers: []string{"accounts", "carts"}, Drift: "add", BadValue: "reject", Refused: "wait", Postgres: &Postgres{URL: "postgres://bridge:hidden-word@db/bank", Schema: "public"}},
-			{Name: "cache", Consumers: []string{"accounts"}, Drift: "add", BadValue: "reject", Refused: "wait", Redis: &Redis{URL: "redis://cache:6379", Key: "accounts:{id}", Encoding: "hash", Publish: "rows", Grace: time.Second}},
+			{Name: "pg", Consumers: []string{"accounts", "carts"}, Drift: "add", BadValue: "reject", Refused: "wait", Atomic: "table", Postgres: &Postgres{URL: "postgres://bridge:hidden-word@db/bank", Schema: "public"}},
+			{Name: "cache", Consumers: []string{"accounts"}, Drift: "add", BadValue: "reject", Refused: "wait", Atomic: "table", Redis: &Redis{URL: "redis://cache:6379", Key: "accounts:{id}", Encoding: "hash", Publish: "rows", Grace: time.Second}},
 		},
 		DataDir: "./statebridge-data",
 		Memory:  512 << 20,

@@ -107,7 +107,7 @@ func TestFromStreamToTable(t *testing.T) {
 		wait, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		for i, w := range workers {
-			if err := w.Wait(wait, e.Chain, e.Number); err != nil {
+			if err := w.Wait(wait, e); err != nil {
 				last := w.Failing()
 				t.Fatalf("worker %d: %v (%v)", i, err, last)
 			}

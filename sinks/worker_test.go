@@ -316,7 +316,7 @@ func TestWorkerStopsForGood(t *testing.T) {
 		sink.fail["apply"] = []error{sinks.Permanent(errors.New("no such right"))}
 		source.publish(stream.Epoch{Full: true}, change("a"))
 		err := run(t, source, sink, &fakeRegistry{}, func(w *sinks.Worker) {
-			err := w.Wait(t.Context(), "chain", 1)
+			err := w.Wait(t.Context(), stream.Epoch{Consumer: "accounts", Chain: "chain", Number: 1})
 			if err == nil || !strings.HasPrefix(err.Error(), `sink "pg": consumer "accounts": epoch 1: no such right (`) {
 				t.Errorf("Wait = %v, want the sink and its reason first", err)
 			}
@@ -334,7 +334,7 @@ func TestWaitForStoppedWorker(t *testing.T) {
 		if err := run(t, newSource(), newSink(), &fakeRegistry{}, func(w *sinks.Worker) { stopped = w }); err != nil {
 			t.Fatal(err)
 		}
-		if err := stopped.Wait(t.Context(), "chain", 1); err == nil || !strings.HasPrefix(err.Error(), `sink "pg": consumer "accounts": `) {
+		if err := stopped.Wait(t.Context(), stream.Epoch{Consumer: "accounts", Chain: "chain", Number: 1}); err == nil || !strings.HasPrefix(err.Error(), `sink "pg": consumer "accounts": `) {
 			t.Errorf("Wait = %v", err)
 		}
 	})
