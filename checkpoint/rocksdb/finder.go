@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
@@ -123,6 +124,11 @@ func (f *Finder) undecided(asks []Ask, list []int) []int {
 // more tells whether the next table may have something to say that counts.
 func (f *Finder) more(a *Ask) bool {
 	return a.from < a.to && !a.History.decidedAbove(f.files[a.from].LargestSeq)
+}
+
+// inOrder gives the open tables in the order in which their blocks are sent for and searched.
+func (f *Finder) inOrder() []*opened {
+	return slices.SortedFunc(maps.Values(f.open), func(a, b *opened) int { return cmp.Compare(a.file.Number, b.file.Number) })
 }
 
 // sweep lets go of the tables below the key.

@@ -8,20 +8,21 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/sst"
+	"github.com/statebridge/statebridge/checkpoint/storage/fetch"
 )
 
 // perSearcher is how many keys of one table a goroutine is worth having for. Neighbours may share a block.
 const perSearcher = 64
 
-// search looks into the blocks that have come: side by side, but for each ask the newer tables first.
-func (f *Finder) search() error {
+// search looks into blocks as they come: side by side, but for each ask the newer tables first. It stops once some will not come.
+func (f *Finder) search(blocks *fetch.Batch) error {
 	for rank, more := 0, true; more; rank++ {
 		more = false
 		var g errgroup.Group
 		g.SetLimit(runtime.GOMAXPROCS(0))
-		for _, t := range f.open {
+		for _, t := range f.inOrder() {
 			if rank < len(t.asks) {
-				f.searchTable(&g, t, t.asks[rank])
+				f.searchTable(&g, blocks, t, t.asks[rank])
 				t.asks[rank] = t.asks[rank][:0]
 				more = true
 			}
@@ -34,7 +35,7 @@ func (f *Finder) search() error {
 }
 
 // searchTable looks for ascending keys in one table, in several places at once if they are many.
-func (f *Finder) searchTable(g *errgroup.Group, t *opened, asks []*Ask) {
+func (f *Finder) searchTable(g *errgroup.Group, blocks *fetch.Batch, t *opened, asks []*Ask) {
 	size := max(perSearcher, (len(asks)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	first := true
 	for some := range slices.Chunk(asks, size) {
@@ -42,7 +43,7 @@ func (f *Finder) searchTable(g *errgroup.Group, t *opened, asks []*Ask) {
 		first = false
 		g.Go(func() error {
 			if own {
-				return t.search(t.index, some)
+				return t.search(t.index, blocks, some)
 			}
 			it := iters.Get().(*sst.Iter)
 			defer func() {
@@ -52,14 +53,17 @@ func (f *Finder) searchTable(g *errgroup.Group, t *opened, asks []*Ask) {
 			if err := it.Reset(f.ctx, t.ref.table, t.reading()); err != nil {
 				return err
 			}
-			return t.search(it, some)
+			return t.search(it, blocks, some)
 		})
 	}
 }
 
-func (t *opened) search(it *sst.Iter, asks []*Ask) error {
+func (t *opened) search(it *sst.Iter, blocks *fetch.Batch, asks []*Ask) error {
 	defer it.Forget()
 	for _, a := range asks {
+		if blocks.Failed() {
+			return nil
+		}
 		if a.History.decidedAbove(t.file.LargestSeq) { // by a newer table of this wave
 			continue
 		}

@@ -25,6 +25,9 @@ func (f *Finder) wave(asks []Ask, open []int) (taken int, err error) {
 		return 0, err
 	}
 	defer parts.Done()
+	if err := parts.Wait(); err != nil {
+		return 0, err
+	}
 	parts.Yield()
 	if taken, err = f.choose(asks, open[:taken]); err != nil {
 		return 0, err
@@ -34,7 +37,11 @@ func (f *Finder) wave(asks []Ask, open []int) (taken int, err error) {
 		return 0, err
 	}
 	defer blocks.Done()
-	return taken, f.search()
+	err = f.search(blocks)
+	if failed := blocks.Wait(); failed != nil {
+		err = failed // the search only stopped for it
+	}
+	return taken, err
 }
 
 // tablesAtOnce bounds the tables that a wave opens, with their indexes and filters.
@@ -92,7 +99,7 @@ func (f *Finder) fetchParts(asks []Ask, open []int) (*fetch.Batch, error) {
 // fetch brings what is wanted of the open tables.
 func (f *Finder) fetch(of func(*opened) *fetch.Want) (*fetch.Batch, error) {
 	var wants []*fetch.Want
-	for _, t := range f.open {
+	for _, t := range f.inOrder() {
 		if w := of(t); len(w.Spans) > 0 {
 			wants = append(wants, w)
 		}

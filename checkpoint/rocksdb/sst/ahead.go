@@ -97,7 +97,7 @@ func (t *Table) Parts(ctx context.Context, spans *[]fetch.Span, user []byte) err
 func (t *Table) part(spans []fetch.Span, index block, form indexForm, user []byte) []fetch.Span {
 	var x indexEntries
 	x.reset(index, form)
-	if !x.seek(user) || t.check(x.at) != nil || t.staged.Bytes(int64(x.at.offset), int(x.at.size)+trailerSize) != nil {
+	if !x.seek(user) || t.check(x.at) != nil || t.staged.Has(int64(x.at.offset), int(x.at.size)+trailerSize) {
 		return spans
 	}
 	return with(spans, x.at)

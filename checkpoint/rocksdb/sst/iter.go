@@ -367,8 +367,8 @@ func (i *Iter) open(off int64) {
 	i.stream = i.t.link.Stream(i.ctx, i.t.file, off, i.limit, int64(i.reading.Ahead))
 }
 
-// staged tells whether a data block has been fetched already.
+// staged tells whether a data block has been sent for already.
 func (i *Iter) staged(h handle) bool {
 	n := int(h.size) + trailerSize
-	return i.t.staged.Bytes(int64(h.offset), n) != nil || i.reading.Staged.Bytes(int64(h.offset), n) != nil
+	return i.t.staged.Has(int64(h.offset), n) || i.reading.Staged.Has(int64(h.offset), n)
 }

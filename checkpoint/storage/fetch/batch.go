@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/statebridge/statebridge/checkpoint/storage"
 )
 
@@ -19,23 +17,30 @@ type Want struct {
 	Stage Stage
 }
 
-// Batch is what was fetched together. The stages of its wants are empty again once it is done.
+// Batch is what is fetched together. The stages of its wants are empty again once it is done.
 type Batch struct {
-	Spans, Ranges int64 // what was needed, and by how many requests it came
+	Spans, Ranges int64 // what is needed, and by how many requests it comes
 
 	link   *Link
 	wants  []*Want
+	reads  []read
 	arena  []byte
 	weight int64
+
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+	once    sync.Once
+	failed  atomic.Bool
+	err     error
 }
 
 // Memory is how many bytes a batch should want at most.
 func (l *Link) Memory() int64 { return l.memory }
 
-// Fetch brings all that is wanted, side by side, the first first. It waits while other batches take up the memory; one that
-// wants more than there is at all goes alone. An error leaves nothing fetched.
+// Fetch sends for all that is wanted, side by side, the first first; whoever looks on a stage waits for what lies there. Fetch itself
+// waits while other batches take up the memory; one that wants more than there is at all goes alone. Every Batch must be Done.
 func (l *Link) Fetch(ctx context.Context, wants []*Want) (*Batch, error) {
-	b := &Batch{link: l, wants: wants}
+	b := &Batch{link: l, wants: wants, cancel: func() {}}
 	if len(wants) == 0 {
 		return b, nil
 	}
@@ -47,72 +52,102 @@ func (l *Link) Fetch(ctx context.Context, wants []*Want) (*Batch, error) {
 	}
 	c := l.Cost()
 	c.Lanes = max(1, c.Lanes/int(l.busy.Add(1)))
-	defer l.busy.Add(-1)
 	files = plan(files, c, l.memory)
 	total := size(files)
 	b.Ranges, b.weight = count(files), min(total, l.memory)
 	if err := l.batches.Acquire(ctx, b.weight); err != nil {
+		l.busy.Add(-1)
 		return nil, err
 	}
 	b.arena = arena(total)
-	if err := b.read(ctx, b.lay(files)); err != nil {
-		b.Done()
-		return nil, err
-	}
+	b.lay(files)
+	b.start(ctx)
 	return b, nil
 }
 
 // lay gives each range its place in the arena and on its stage.
-func (b *Batch) lay(files [][]Span) (reads []read) {
+func (b *Batch) lay(files [][]Span) {
 	rest := b.arena
+	b.reads = make([]read, 0, b.Ranges)
 	for i, w := range b.wants {
 		w.Stage.reset()
 		for _, r := range files[i] {
 			var p []byte
 			p, rest = rest[:r.Len:r.Len], rest[r.Len:]
-			w.Stage.add(r.Off, p)
-			reads = append(reads, read{w.File, r.Off, p})
+			b.reads = append(b.reads, read{file: w.File, coming: coming{piece: piece{r.Off, p}}})
+			w.Stage.pieces = append(w.Stage.pieces, &b.reads[len(b.reads)-1].coming)
 		}
 	}
-	return reads
 }
 
 type read struct {
+	coming
 	file storage.File
-	off  int64
-	p    []byte
 }
 
 // perWorker is how many requests to a near file a goroutine is worth having for.
 const perWorker = 8
 
-func (b *Batch) read(ctx context.Context, reads []read) error {
-	workers := min(len(reads), b.link.lanes)
+// start begins the reads. A few near ones are done before it returns.
+func (b *Batch) start(ctx context.Context) {
+	workers := min(len(b.reads), b.link.lanes)
 	if !b.link.Far() {
-		workers = min(workers, (len(reads)+perWorker-1)/perWorker)
+		workers = min(workers, (len(b.reads)+perWorker-1)/perWorker)
 	}
+	ctx, b.cancel = context.WithCancel(ctx)
 	var next atomic.Int64
-	if workers == 1 {
-		return readSome(ctx, reads, &next)
+	if workers == 1 && !b.link.Far() {
+		b.readSome(ctx, &next)
+		b.link.busy.Add(-1)
+		return
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	for i := range b.reads {
+		b.reads[i].done = make(chan struct{})
+	}
+	var left atomic.Int64
+	left.Store(int64(workers))
 	for range workers {
-		g.Go(func() error { return readSome(ctx, reads, &next) })
+		b.workers.Go(func() {
+			b.readSome(ctx, &next)
+			if left.Add(-1) == 0 {
+				b.link.busy.Add(-1)
+			}
+		})
 	}
-	return g.Wait()
 }
 
-// readSome takes one read after the other, beside others that do the same.
-func readSome(ctx context.Context, reads []read, next *atomic.Int64) error {
-	for {
-		i := int(next.Add(1)) - 1
-		if i >= len(reads) {
-			return nil
+// readSome takes one read after the other, beside others that do the same. Once one has failed none is begun, but all end.
+func (b *Batch) readSome(ctx context.Context, next *atomic.Int64) {
+	for i := next.Add(1) - 1; i < int64(len(b.reads)); i = next.Add(1) - 1 {
+		r := &b.reads[i]
+		if r.err = ctx.Err(); r.err == nil {
+			r.err = r.file.ReadAt(ctx, r.b, r.off)
 		}
-		if err := reads[i].file.ReadAt(ctx, reads[i].p, reads[i].off); err != nil {
-			return err
+		if r.err != nil {
+			b.fail(r.err)
+		}
+		if r.done != nil {
+			close(r.done)
 		}
 	}
+}
+
+// fail keeps the first error and ends what else is under way.
+func (b *Batch) fail(err error) {
+	b.once.Do(func() {
+		b.err = err
+		b.failed.Store(true)
+		b.cancel()
+	})
+}
+
+// Failed tells whether something will not come: to look for it elsewhere is in vain.
+func (b *Batch) Failed() bool { return b.failed.Load() }
+
+// Wait gives the first error once all has come.
+func (b *Batch) Wait() error {
+	b.workers.Wait()
+	return b.err
 }
 
 // Yield lets other batches have the memory, though what came stays until Done. It is for what is small: whoever holds memory must
@@ -122,16 +157,18 @@ func (b *Batch) Yield() {
 	b.weight = 0
 }
 
-// Done gives the memory back.
+// Done ends what is still under way and gives the memory back.
 func (b *Batch) Done() {
+	b.cancel()
+	b.workers.Wait()
 	for _, w := range b.wants {
 		w.Stage.reset()
 	}
 	b.Yield()
-	if cap(b.arena) <= maxSpare {
-		arenas.Put(&b.arena)
+	if spare := b.arena; cap(spare) <= maxSpare {
+		arenas.Put(&spare)
 	}
-	b.wants, b.arena = nil, nil
+	b.wants, b.reads, b.arena = nil, nil, nil
 }
 
 // maxSpare bounds what is kept for the next batch.

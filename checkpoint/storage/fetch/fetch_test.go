@@ -90,6 +90,9 @@ func TestFetchJoins(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Done()
+			if err := b.Wait(); err != nil {
+				t.Fatal(err)
+			}
 			if b.Spans != 1000 || b.Ranges != s.Requests() || b.Ranges > c.most || c.most == 1000 && b.Ranges != 1000 {
 				t.Errorf("%d spans by %d requests (%d made), %d at most expected", b.Spans, b.Ranges, s.Requests(), c.most)
 			}
@@ -111,11 +114,22 @@ func TestFetchFails(t *testing.T) {
 	want := func() []*fetch.Want {
 		return []*fetch.Want{{File: f, Spans: []fetch.Span{{Off: 0, Len: 9}, {Off: 99, Len: 1}, {Off: 60000, Len: 70}, {Off: 5000, Len: 1}}}}
 	}
-	if _, err := link.Fetch(t.Context(), want()); !errors.Is(err, lost) {
+	broken := want()
+	batch, err := link.Fetch(t.Context(), broken)
+	if err != nil {
 		t.Fatal(err)
 	}
+	for _, s := range broken[0].Spans {
+		if got := broken[0].Stage.Bytes(s.Off, int(s.Len)); got != nil && !bytes.Equal(got, b[s.Off:s.Off+s.Len]) {
+			t.Error("bytes of a failed batch that are not those of the file")
+		}
+	}
+	if err := batch.Wait(); !errors.Is(err, lost) || !batch.Failed() {
+		t.Fatal(err)
+	}
+	batch.Done()
 	again := want()
-	batch, err := link.Fetch(t.Context(), again)
+	batch, err = link.Fetch(t.Context(), again)
 	if err != nil || !bytes.Equal(again[0].Stage.Bytes(60000, 70), b[60000:60070]) {
 		t.Fatal(err)
 	}

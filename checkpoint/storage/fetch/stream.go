@@ -24,14 +24,6 @@ type Stream struct {
 	joined []byte    // of what lies in several pieces
 }
 
-// coming is a piece under way.
-type coming struct {
-	piece
-	held int64 // of the link's memory
-	done chan struct{}
-	err  error
-}
-
 const (
 	maxPiece = 1 << 20
 	minPiece = 64 << 10
