@@ -87,17 +87,23 @@ func runDiffOver(ctx context.Context, args []string) error {
 
 // changesOver counts what has changed in all keyed state, in the way of the command diff.
 func changesOver(ctx context.Context, store storage.Store, locations ...string) (n int, err error) {
-	tables := make([][]*checkpoint.Table, len(locations))
+	snaps := make([]*checkpoint.Snapshot, len(locations)) // which end with the process
 	faults := make([]error, len(locations))
 	var g sync.WaitGroup
 	for i, at := range locations {
-		g.Go(func() { tables[i], faults[i] = tablesOver(ctx, store, at) })
+		g.Go(func() { snaps[i], faults[i] = checkpoint.Open(ctx, at, checkpoint.Options{Store: store}) })
 	}
-	if g.Wait(); errors.Join(faults...) != nil || len(tables[0]) != len(tables[1]) {
-		return 0, errors.Join(append(faults, errors.New("other tables"))...)
+	if g.Wait(); errors.Join(faults...) != nil {
+		return 0, errors.Join(faults...)
 	}
-	for i, next := range tables[1] {
-		for _, err := range differ.Diff(ctx, tables[0][i], next, checkpoint.AllKeyGroups(next.MaxParallelism()), differ.Options{Explain: explain}) {
+	checkpoint.LoadPair(ctx, snaps[0].Operators(), snaps[1].Operators())
+	before, errBefore := tablesOf(ctx, snaps[0])
+	after, errAfter := tablesOf(ctx, snaps[1])
+	if errBefore != nil || errAfter != nil || len(before) != len(after) {
+		return 0, errors.Join(errBefore, errAfter, errors.New("other tables"))
+	}
+	for i, next := range after {
+		for _, err := range differ.Diff(ctx, before[i], next, checkpoint.AllKeyGroups(next.MaxParallelism()), differ.Options{Explain: explain}) {
 			if err != nil {
 				return 0, err
 			}
@@ -109,13 +115,7 @@ func changesOver(ctx context.Context, store storage.Store, locations ...string) 
 
 func explain(s differ.Step) { fmt.Fprintln(os.Stderr, s) }
 
-// tablesOver opens a snapshot, which ends with the process.
-func tablesOver(ctx context.Context, store storage.Store, location string) (tables []*checkpoint.Table, err error) {
-	snap, err := checkpoint.Open(ctx, location, checkpoint.Options{Store: store})
-	if err != nil {
-		return nil, err
-	}
-	checkpoint.Load(ctx, snap.Operators())
+func tablesOf(ctx context.Context, snap *checkpoint.Snapshot) (tables []*checkpoint.Table, err error) {
 	for _, o := range snap.Operators() {
 		all, err := o.Tables(ctx)
 		if err != nil {

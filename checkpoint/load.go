@@ -183,7 +183,7 @@ func (o *Operator) openDatabase(ctx context.Context, h *flink.IncrementalHandle)
 }
 
 func (o *Operator) openFiles(ctx context.Context, files files) (*database, error) {
-	db, err := rocksdb.Open(ctx, o.fileOpener(files), rocksdb.Options{KeepOpen: o.keepOpen(), Link: o.snapshot.link, Manifest: files.manifest()})
+	db, err := rocksdb.Open(ctx, o.fileOpener(files), rocksdb.Options{KeepOpen: o.keepOpen(), Link: o.snapshot.link, Manifest: files.manifest(), Early: o.early(files)})
 	if err != nil {
 		return nil, err
 	}

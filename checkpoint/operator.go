@@ -20,7 +20,8 @@ type Operator struct {
 	tables  []*Table
 	err     error
 	mu      sync.Mutex
-	sources []source // to be closed
+	sources []source    // to be closed
+	expects expectation // of its tables, when the snapshot is about to be compared
 	notes   []string
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	Link *fetch.Link
 	// Manifest is the name that CURRENT is expected to give, so that both are read at once. ReadAhead does not count for far files.
 	Manifest string
+	// Early names far tables that will be needed, the most needed first: their ends are read beside the MANIFEST.
+	Early []string
 	// KeepOpen is how many tables stay open, index in memory, while nobody reads them. Zero: 32. Negative: none.
 	KeepOpen int
 }
@@ -42,6 +44,7 @@ const (
 // DB is an open database. It serves many goroutines.
 type DB struct {
 	open     Opener
+	early    early
 	families []Family
 	lastSeq  uint64
 	ahead    int
@@ -82,18 +85,16 @@ func (f FileMeta) LargestUser() (key []byte, exclusive bool) {
 
 // Open reads CURRENT and the MANIFEST. Tables are opened when they are first read.
 func Open(ctx context.Context, open Opener, o Options) (*DB, error) {
-	buf, err := readManifest(ctx, open, o.Manifest)
-	if err != nil {
-		return nil, err
-	}
-	v, err := manifest.Read(buf.name, buf.bytes)
-	if err != nil {
-		return nil, err
-	}
-	db := &DB{open: open, lastSeq: v.LastSequence, ahead: o.ReadAhead, link: o.Link}
+	db := &DB{open: open, ahead: o.ReadAhead, link: o.Link}
 	if db.link == nil {
 		db.link = fetch.NewLink(0, fetch.Options{})
 	}
+	db.early.send(ctx, open, db.link, o.Early)
+	v, err := readVersion(ctx, open, o.Manifest)
+	if err != nil {
+		return nil, errors.Join(err, db.early.close())
+	}
+	db.lastSeq = v.LastSequence
 	for _, f := range v.Families {
 		db.families = append(db.families, family(f))
 	}
@@ -106,6 +107,14 @@ func Open(ctx context.Context, open Opener, o Options) (*DB, error) {
 	}
 	db.tables = newTables(keep, db.link.Far(), db.openTable)
 	return db, nil
+}
+
+func readVersion(ctx context.Context, open Opener, expected string) (*manifest.Version, error) {
+	buf, err := readManifest(ctx, open, expected)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Read(buf.name, buf.bytes)
 }
 
 // readManifest reads CURRENT, and the MANIFEST that it names, which is read beside it if it is the expected one.
@@ -187,7 +196,7 @@ func manifestName(f file) (string, error) {
 }
 
 // Close closes the tables that are kept open. Cursors must be closed before.
-func (db *DB) Close() error { return db.tables.close() }
+func (db *DB) Close() error { return errors.Join(db.early.close(), db.tables.close()) }
 
 // Families gives the column families by ID. The slices must not be changed.
 func (db *DB) Families() []Family { return db.families }
@@ -238,9 +247,12 @@ type planned struct{ wanted, ranges atomic.Int64 }
 func (db *DB) Link() *fetch.Link { return db.link }
 
 func (db *DB) openTable(ctx context.Context, m FileMeta) (*sst.Table, error) {
-	f, err := db.open(ctx, m.Name())
-	if err != nil {
-		return nil, missing(m.Name(), err)
+	f, ok := db.early.take(m.Name())
+	if !ok {
+		var err error
+		if f, err = db.open(ctx, m.Name()); err != nil {
+			return nil, missing(m.Name(), err)
+		}
 	}
 	if m.Size != f.Size() {
 		_ = f.Close()

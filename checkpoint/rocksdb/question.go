@@ -3,12 +3,13 @@ package rocksdb
 import "bytes"
 
 const (
-	// A batch of questions has no more keys than this, nor many more bytes. It begins with few, since how large their rows are is seen
-	// only when they have been looked up.
+	// A batch of questions has no more keys than this, nor many more bytes. That of near files begins with few, since how large their rows are
+	// is seen only when they have been looked up.
 	batchKeys  = 1024
 	firstBatch = 64
 	batchBytes = 1 << 20
-	// Of far files a batch takes this many times as much: each waits for its requests.
+	// Of far files a batch takes this many times as much, from the first on: each waits for its requests. What is looked up at once is bounded
+	// by the memory of the link then.
 	farBatch = 16
 )
 

@@ -70,7 +70,7 @@ func (t *tables) acquire(ctx context.Context, m FileMeta) (*tableRef, error) {
 }
 
 // openAtOnce bounds the tables that are opened side by side, and those that each holds open.
-const openAtOnce = 32
+const openAtOnce = 64
 
 // acquireAll opens tables, far ones side by side. Each that it gives needs a release.
 func (t *tables) acquireAll(ctx context.Context, files []FileMeta) ([]*tableRef, error) {

@@ -38,7 +38,7 @@ type batch struct {
 func newWalk(ctx context.Context, base, next *DB, s Split, lower, upper []byte) *walk {
 	w := &walk{ctx: ctx, limit: firstBatch, keys: batchKeys, bytes: batchBytes, spare: make(chan []question, 2), stopped: make(chan struct{}), finder: next.Finder(ctx, s.Common)}
 	if next.link.Far() {
-		w.limit, w.keys = batchKeys, farBatch*batchKeys
+		w.limit, w.keys = farBatch*batchKeys, farBatch*batchKeys
 		w.bytes = int(min(farBatch*batchBytes, next.link.Memory()/4))
 	}
 	w.base = side{db: base, files: s.OnlyBase, lower: lower, upper: upper}

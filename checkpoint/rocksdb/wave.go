@@ -143,7 +143,7 @@ func (f *Finder) choose(asks []Ask, open []int) (taken int, err error) {
 	return taken, nil
 }
 
-// choose1 takes one table up for an ask, and gives the size of the block that has to be fetched for it.
+// choose1 takes one table up for an ask, and gives the size of the block that has to be fetched for it, as large as it will be.
 func (f *Finder) choose1(a *Ask, t *opened, rank int) (size int64, err error) {
 	a.Tables++
 	a.History.Tombstone = max(a.History.Tombstone, above(t.ref.spans, a.Key))
@@ -161,7 +161,7 @@ func (f *Finder) choose1(a *Ask, t *opened, rank int) (size int64, err error) {
 		return 0, err
 	}
 	for _, s := range t.blocks.Spans[n:] {
-		size += s.Len
+		size += s.Len * t.ref.table.Properties().Growth()
 	}
 	for len(t.asks) <= rank {
 		t.asks = append(t.asks, nil)

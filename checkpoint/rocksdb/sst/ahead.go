@@ -24,8 +24,11 @@ func (t *Table) tailSize() int64 {
 	if t.link == nil {
 		return nearTail
 	}
-	return min(max(t.file.Size()/farTailShare, minFarTail), maxFarTail)
+	return Tail(t.file.Size())
 }
+
+// Tail is how much of the end of a far file is read when it is opened.
+func Tail(size int64) int64 { return min(max(size/farTailShare, minFarTail), maxFarTail, size) }
 
 // dataEnd is where the data blocks end, so far as the table says so.
 func (t *Table) dataEnd() int64 {

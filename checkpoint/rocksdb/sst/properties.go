@@ -2,6 +2,7 @@ package sst
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/statebridge/statebridge/checkpoint/rocksdb/coding"
 	"github.com/statebridge/statebridge/fault"
@@ -32,6 +33,16 @@ type Properties struct {
 	external       uint32 // version of an ingested file; 0: not ingested
 	globalSeq      uint64
 }
+
+// Growth is about how many times as much the entries of a block take as the block itself does; at least 1.
+func (p *Properties) Growth() int64 {
+	if p.DataSize == 0 {
+		return 1
+	}
+	return int64(min(max(math.Ceil((float64(p.RawKeySize)+float64(p.RawValueSize))/float64(p.DataSize)), 1), maxGrowth))
+}
+
+const maxGrowth = 1 << 10
 
 // Index types.
 const (

@@ -12,13 +12,15 @@ import (
 
 // Options tune a Link; the zero value works.
 type Options struct {
-	Lanes  int   // requests under way at once to a store that is far; 0: 64
+	Lanes  int   // requests under way at once to a store that is far, fewer where the memory is small; 0: 256
 	Memory int64 // bytes that may lie fetched before they are needed; 0: 64 MiB
 }
 
 const (
-	defaultLanes  = 64
+	defaultLanes  = 256
 	defaultMemory = 64 << 20
+	laneMemory    = 64 << 10  // what a connection takes is a share of the memory too, though it comes on top
+	fewLanes      = 16        // that there are in any case
 	nearLanes     = 16        // requests at once where the files are near
 	farRate       = 512 << 20 // bytes a second that are taken to come over all lanes together
 	nearRate      = 1 << 30
@@ -46,6 +48,7 @@ func NewLink(latency time.Duration, o Options) *Link {
 	if o.Memory <= 0 {
 		o.Memory = defaultMemory
 	}
+	o.Lanes = min(o.Lanes, max(int(o.Memory/laneMemory), fewLanes))
 	half := max(o.Memory/2, 1)
 	return &Link{latency: latency, lanes: o.Lanes, memory: half,
 		slots: semaphore.NewWeighted(int64(o.Lanes)), streams: semaphore.NewWeighted(half), batches: semaphore.NewWeighted(half)}
@@ -85,6 +88,8 @@ func Of(f storage.File) *Link {
 	case *far:
 		return f.link
 	case *windowed:
+		return f.link
+	case *early:
 		return f.link
 	}
 	return nil

@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// maxIdle keeps the connections of a burst of requests for the next one. There are never more than requests under way.
+const maxIdle = 1024
+
 // Transport makes the connections of all drivers. ca names a PEM file of further certificates that a server's may chain to; "" is none.
 func Transport(ca string) (*http.Transport, error) {
 	t := &http.Transport{
@@ -19,7 +22,7 @@ func Transport(ca string) (*http.Transport, error) {
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 10 * time.Second,
 		IdleConnTimeout:     time.Minute,
-		MaxIdleConnsPerHost: 64,
+		MaxIdleConnsPerHost: maxIdle,
 		DisableCompression:  true, // ranges are of the bytes as they are stored
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 	}
