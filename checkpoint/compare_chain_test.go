@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -122,7 +124,7 @@ func openChained(t testing.TB, z fs.FS, dir string, link *fetch.Link) *chained {
 		}
 		b, err := fs.ReadFile(z, at)
 		return link.File(slow{storage.NewInline(at, b), c}), err
-	}, rocksdb.Options{Link: link})
+	}, rocksdb.Options{Link: link, Early: slices.DeleteFunc(slices.Sorted(maps.Keys(c.db.files)), func(name string) bool { return !isTable(name) })})
 	if err != nil {
 		t.Fatal(dir, err)
 	}

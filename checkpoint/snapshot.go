@@ -34,7 +34,7 @@ type Options struct {
 
 // Reading bounds what is under way from a store that answers slowly; the zero value works.
 type Reading struct {
-	Requests int   // at once, fewer where Ahead is small; 0: 256
+	Requests int   // at once, fewer where Ahead is small; 0: 512
 	Ahead    int64 // bytes fetched before they are needed, by all that reads the snapshot; 0: 64 MiB
 }
 

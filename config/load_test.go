@@ -37,7 +37,7 @@ func TestLoadExample(t *testing.T) {
 	}
 	want := &Config{
 		NATS:    NATS{Prefix: "statebridge", Replicas: 1, Keep: 24 * time.Hour},
-		Storage: Storage{Requests: 256, CacheMiB: 1024, S3: S3{PathStyle: "auto"}},
+		Storage: Storage{Requests: 512, CacheMiB: 1024, S3: S3{PathStyle: "auto"}},
 		Source:  Source{Name: "bank", Flink: Flink{Checkpoints: "file:///flink/checkpoints", Poll: time.Second}, Partitions: 4, MaxDeletePercent: 50, MaxDeleteRows: 10},
 		Consumers: []Consumer{
 			{Name: "accounts", Operator: "accounts-op", State: "balance", Columns: Columns{{Name: "id", Path: "key"}, {Name: "balance", Path: "value"}}},

@@ -25,7 +25,7 @@ func TestStorageFaults(t *testing.T) {
 		t.Error(whole, err)
 	}
 	s, err := LoadStorage(func(string) (string, bool) { return "", false }, map[string]string{"storage.s3.endpoint": "http://127.0.0.1:9000"})
-	if err != nil || s.Requests != 256 || s.S3.Endpoint != "http://127.0.0.1:9000" || s.S3.PathStyle != "auto" {
+	if err != nil || s.Requests != 512 || s.S3.Endpoint != "http://127.0.0.1:9000" || s.S3.PathStyle != "auto" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

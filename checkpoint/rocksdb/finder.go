@@ -18,7 +18,8 @@ type Finder struct {
 	db    *DB
 	runs  [][]FileMeta // of each at most two tables hold a key
 	open  map[uint64]*opened
-	files []*FileMeta // of all asks together
+	files []*FileMeta    // of all asks together
+	asked map[uint64]int // how many of these may lie in a table
 }
 
 // Ask is a key that is looked up.
@@ -33,7 +34,7 @@ type Ask struct {
 
 // Finder makes one for the given tables of any one family.
 func (db *DB) Finder(ctx context.Context, files []FileMeta) *Finder {
-	return &Finder{ctx: ctx, db: db, runs: runs(files, nil, nil), open: map[uint64]*opened{}}
+	return &Finder{ctx: ctx, db: db, runs: runs(files, nil, nil), open: map[uint64]*opened{}, asked: map[uint64]int{}}
 }
 
 // warm opens far tables that are likely to be needed, if they are not many. What is wrong with them comes out when they are.
@@ -69,6 +70,10 @@ func (f *Finder) Gather(asks []Ask) (n int, err error) {
 	f.files = f.files[:0]
 	for i := range asks {
 		f.candidates(&asks[i])
+	}
+	clear(f.asked)
+	for _, m := range f.files {
+		f.asked[m.Number]++
 	}
 	for open, first := f.undecided(asks, nil), true; len(open) > 0; first = false {
 		done, err := f.wave(asks, open)

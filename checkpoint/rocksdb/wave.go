@@ -15,7 +15,8 @@ type opened struct {
 }
 
 // wave takes the open asks on by a table each, the first of them at least, and gives how many it took. Of far files it looks into
-// older tables as well, before it is known whether they count, for as many blocks as come in the time that another wave would wait.
+// older tables as well, before it is known whether they count: until as much is likely to be in vain as comes in the time that another wave
+// would take, which begins only when the last of this one has come.
 func (f *Finder) wave(asks []Ask, open []int) (taken int, err error) {
 	if taken, err = f.acquire(asks, open); err != nil {
 		return 0, err
@@ -117,30 +118,45 @@ func (f *Finder) fetch(of func(*opened) *fetch.Want) (*fetch.Batch, error) {
 
 // choose asks filters and indexes which blocks the wave needs, until these are as many as fit.
 func (f *Finder) choose(asks []Ask, open []int) (taken int, err error) {
-	var size, early int64
+	var size int64
+	var vain float64
+	cost := f.db.link.Cost()
 	for _, i := range open {
-		if size+early > f.db.link.Memory() {
+		if size > f.db.link.Memory() {
 			break
 		}
 		a := &asks[i]
-		for rank, m := range f.next(a) {
-			sum := &size
-			if rank > 0 {
-				sum = &early
-			}
-			if sum == &early && early >= f.db.link.Cost().Turn() {
+		next := f.next(a)
+		var all, passed float64
+		for _, m := range next {
+			all += f.density(m)
+		}
+		for rank, m := range next {
+			if rank > 0 && vain >= waveTurns*float64(cost.Turn()) {
 				break
 			}
 			n, err := f.choose1(a, f.open[m.Number], rank)
 			if err != nil {
 				return 0, err
 			}
-			*sum += n
+			if size += n; n > 0 && rank > 0 {
+				vain += float64(n+cost.Request()) * passed / all
+			}
+			passed += f.density(m)
 			a.from++
 		}
 		taken++
 	}
 	return taken, nil
+}
+
+// waveTurns is how many times one waits for a wave: for its first bytes, and for lanes that have nothing to do.
+const waveTurns = 2
+
+// density is how many entries an open table has for each ask that it may answer. Of several tables a key is likely to lie in the densest.
+func (f *Finder) density(m *FileMeta) float64 {
+	t := f.open[m.Number]
+	return float64(t.ref.table.Properties().Entries+1) / float64(max(f.asked[m.Number], 1))
 }
 
 // choose1 takes one table up for an ask, and gives the size of the block that has to be fetched for it, as large as it will be.

@@ -150,10 +150,20 @@ func (p pair) table() *checkpoint.Table {
 	return p.base
 }
 
+// load reads what is meant of both snapshots together. What is wrong with either comes out when its tables are asked for.
+func (f *diffFlags) load(ctx context.Context, base, next *checkpoint.Snapshot) {
+	before, errBefore := f.operators(base)
+	after, errAfter := f.operators(next)
+	if errBefore == nil && errAfter == nil {
+		checkpoint.LoadPair(ctx, before, after)
+	}
+}
+
 func (f *diffFlags) pairs(ctx context.Context, base, next *checkpoint.Snapshot) ([]pair, error) {
 	var before, after []*checkpoint.Table
 	var errBefore, errAfter error
 	var g sync.WaitGroup
+	f.load(ctx, base, next)
 	g.Go(func() { before, errBefore = f.tables(ctx, base) })
 	g.Go(func() { after, errAfter = f.tables(ctx, next) })
 	g.Wait()

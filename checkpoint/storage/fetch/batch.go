@@ -50,13 +50,11 @@ func (l *Link) Fetch(ctx context.Context, wants []*Want) (*Batch, error) {
 		files[i] = w.Spans
 		b.Spans += int64(len(w.Spans))
 	}
-	c := l.Cost()
-	c.Lanes = max(1, c.Lanes/int(l.busy.Add(1)))
-	files = plan(files, c, l.memory)
+	files = l.plan(files)
 	total := size(files)
 	b.Ranges, b.weight = count(files), min(total, l.memory)
 	if err := l.batches.Acquire(ctx, b.weight); err != nil {
-		l.busy.Add(-1)
+		l.answered(int(b.Ranges), true)
 		return nil, err
 	}
 	b.arena = arena(total)
@@ -98,7 +96,7 @@ func (b *Batch) start(ctx context.Context) {
 	var next atomic.Int64
 	if workers == 1 && !b.link.Far() {
 		b.readSome(ctx, &next)
-		b.link.busy.Add(-1)
+		b.link.answered(0, true)
 		return
 	}
 	for i := range b.reads {
@@ -110,7 +108,7 @@ func (b *Batch) start(ctx context.Context) {
 		b.workers.Go(func() {
 			b.readSome(ctx, &next)
 			if left.Add(-1) == 0 {
-				b.link.busy.Add(-1)
+				b.link.answered(0, true)
 			}
 		})
 	}
@@ -126,6 +124,7 @@ func (b *Batch) readSome(ctx context.Context, next *atomic.Int64) {
 		if r.err != nil {
 			b.fail(r.err)
 		}
+		b.link.answered(1, false)
 		if r.done != nil {
 			close(r.done)
 		}

@@ -15,5 +15,8 @@ func (c Cost) Time(bytes, requests int64) time.Duration {
 	return time.Duration(float64(bytes)/c.Rate*float64(time.Second)) + time.Duration(turns)*c.Latency
 }
 
+// Request is how many bytes come in the time that a request takes off all lanes.
+func (c Cost) Request() int64 { return c.Turn() / int64(max(c.Lanes, 1)) }
+
 // Turn is how many bytes come in the time that a request waits: as many may be read early, needed or not, to save a turn.
 func (c Cost) Turn() int64 { return int64(c.Rate * c.Latency.Seconds()) }

@@ -2,7 +2,7 @@ package fetch
 
 import (
 	"context"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -12,12 +12,12 @@ import (
 
 // Options tune a Link; the zero value works.
 type Options struct {
-	Lanes  int   // requests under way at once to a store that is far, fewer where the memory is small; 0: 256
+	Lanes  int   // requests under way at once to a store that is far, fewer where the memory is small; 0: 512
 	Memory int64 // bytes that may lie fetched before they are needed; 0: 64 MiB
 }
 
 const (
-	defaultLanes  = 256
+	defaultLanes  = 512
 	defaultMemory = 64 << 20
 	laneMemory    = 64 << 10  // what a connection takes is a share of the memory too, though it comes on top
 	fewLanes      = 16        // that there are in any case
@@ -34,7 +34,9 @@ type Link struct {
 	streams *semaphore.Weighted // bytes; never waited for
 	batches *semaphore.Weighted // bytes; waited for, but by nobody who holds some
 	memory  int64               // of batches
-	busy    atomic.Int64        // batches being fetched
+
+	mu            sync.Mutex
+	busy, pending int // batches that are fetched, and their requests that have not been answered
 }
 
 // NewLink makes the link to a store whose requests take so long; 0 is near.
@@ -66,6 +68,32 @@ func (l *Link) Cost() Cost {
 		return Cost{Rate: nearRate, Lanes: 1}
 	}
 	return Cost{Latency: l.latency, Rate: farRate, Lanes: l.lanes}
+}
+
+// plan joins spans to the ranges of one more batch. Those lanes count that are free, or its part of all where hardly any are.
+func (l *Link) plan(files [][]Span) [][]Span {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.Cost()
+	if free := c.Lanes - l.pending; free >= c.Lanes/8 {
+		c.Lanes = max(free, 1)
+	} else {
+		c.Lanes = max(c.Lanes/(l.busy+1), 1)
+	}
+	files = plan(files, c, l.memory)
+	l.busy++
+	l.pending += int(count(files))
+	return files
+}
+
+// answered takes requests of a batch off those that are waited for.
+func (l *Link) answered(n int, last bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending -= n
+	if last {
+		l.busy--
+	}
 }
 
 // File puts a file behind the link: all such files share its lanes. A near one stays as it is.

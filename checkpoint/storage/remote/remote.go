@@ -53,7 +53,7 @@ const (
 
 // Options tune a Store; the zero value works.
 type Options struct {
-	Requests int           // under way at once; 0 is 256
+	Requests int           // under way at once, fewer while the store is asked too much; 0 is 512
 	Stall    time.Duration // how long a request may go without a byte; 0 is 30 s
 	Tries    int           // of a request that brings nothing; 0 is 8
 	Pause    time.Duration // after the first failed try, then ever longer; 0 is 100 ms
@@ -61,7 +61,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Requests <= 0 {
-		o.Requests = 256
+		o.Requests = 512
 	}
 	if o.Stall <= 0 {
 		o.Stall = 30 * time.Second

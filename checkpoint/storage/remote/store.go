@@ -16,7 +16,7 @@ import (
 type Store struct {
 	api     API
 	options Options
-	turns   chan struct{}
+	gate    *gate
 	latency atomic.Int64 // nanoseconds, averaged
 }
 
@@ -26,7 +26,7 @@ const firstGuess = 20 * time.Millisecond
 // New makes a Store. No request is sent.
 func New(api API, o Options) *Store {
 	o = o.withDefaults()
-	s := &Store{api: api, options: o, turns: make(chan struct{}, o.Requests)}
+	s := &Store{api: api, options: o, gate: newGate(o.Requests)}
 	s.latency.Store(int64(firstGuess))
 	return s
 }

@@ -64,15 +64,15 @@ func wait(ctx context.Context, err error) error {
 
 // bounded sends one request when its turn has come.
 func (s *Store) bounded(ctx context.Context, send func(context.Context) (bool, error)) (bool, error) {
-	select {
-	case s.turns <- struct{}{}:
-		defer func() { <-s.turns }()
-	case <-ctx.Done():
-		return false, ctx.Err()
+	if err := s.gate.enter(ctx); err != nil {
+		return false, err
 	}
+	var err error
+	defer func() { s.gate.leave(tooMuch(err)) }()
 	ctx, watch := newWatch(ctx, s.options.Stall)
 	defer watch.stop()
-	progress, err := send(context.WithValue(ctx, watchKey{}, watch))
+	var progress bool
+	progress, err = send(context.WithValue(ctx, watchKey{}, watch))
 	if watch.fired(ctx) {
 		err = watch.err()
 	}
