@@ -13,6 +13,7 @@ type column struct {
 	name     string
 	kind     string // without modifier: "numeric"
 	scale    int    // digits after the point, or of a second; -1 where the type sets no bound
+	whole    int    // digits before the point of a numeric
 	length   int    // of a varchar; -1 where there is none
 	required bool   // NOT NULL
 	filled   bool   // has a default, or fills itself
@@ -24,6 +25,8 @@ const selectColumns = `SELECT a.attname, format_type(a.atttypid, NULL),
 		CASE WHEN a.atttypid = 'numeric'::regtype AND a.atttypmod >= 4 THEN (((a.atttypmod - 4) & 2047) # 1024) - 1024
 			WHEN a.atttypid IN ('time'::regtype, 'timestamp'::regtype, 'timestamptz'::regtype) THEN CASE WHEN a.atttypmod < 0 THEN 6 ELSE a.atttypmod END
 			ELSE -1 END,
+		CASE WHEN a.atttypid = 'numeric'::regtype AND a.atttypmod >= 4
+			THEN (((a.atttypmod - 4) >> 16) & 65535) - ((((a.atttypmod - 4) & 2047) # 1024) - 1024) ELSE 131072 END,
 		CASE WHEN a.atttypid = 'varchar'::regtype AND a.atttypmod >= 4 THEN a.atttypmod - 4 ELSE -1 END,
 		a.attnotnull, a.atthasdef OR a.attidentity <> '', a.attidentity = 'a' OR a.attgenerated <> ''
 	FROM pg_attribute a WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
@@ -37,7 +40,7 @@ func readColumns(ctx context.Context, tx pgx.Tx, table string) (map[string]colum
 	found := map[string]column{}
 	for rows.Next() {
 		var c column
-		if err := rows.Scan(&c.name, &c.kind, &c.scale, &c.length, &c.required, &c.filled, &c.always); err != nil {
+		if err := rows.Scan(&c.name, &c.kind, &c.scale, &c.whole, &c.length, &c.required, &c.filled, &c.always); err != nil {
 			return nil, err
 		}
 		found[c.name] = c

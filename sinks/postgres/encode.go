@@ -19,8 +19,9 @@ const (
 )
 
 var (
-	errNull       = errors.New("it is null, and the column is NOT NULL")
-	errNUL  error = &row.UnfitError{Reason: "the text holds a NUL character, which PostgreSQL can't store", Instead: row.Clean}
+	errTooBig       = errors.New("the number is out of the column's range")
+	errNull         = errors.New("it is null, and the column is NOT NULL")
+	errNUL    error = &row.UnfitError{Reason: "the text holds a NUL character, which PostgreSQL can't store", Instead: row.Clean}
 )
 
 // encoder writes the values of one column in COPY's text format.
@@ -58,7 +59,7 @@ func (e *encoder) append(dst, value []byte) ([]byte, error) {
 	case "jsonb":
 		return appendJSON(dst, value)
 	case "bytea":
-		return appendBytes(dst, value)
+		return e.appendBytes(dst, value)
 	}
 	start := len(dst)
 	dst, err := appendText(dst, value)
@@ -82,6 +83,8 @@ func (e *encoder) fits(text []byte) error {
 			return &row.UnfitError{Reason: tooLong, Instead: row.Cut(e.length)}
 		}
 		return errors.New(tooLong) // half a number is another number
+	case e.kind == "numeric" && magnitude(text) > e.whole:
+		return errTooBig
 	case e.scale < 0 || fraction(text) <= e.scale:
 		return nil
 	case e.kind == "numeric":
@@ -90,17 +93,42 @@ func (e *encoder) fits(text []byte) error {
 	return &row.UnfitError{Reason: tooPrecise, Instead: row.CutSecond(e.scale)}
 }
 
+// magnitude counts a number's digits before the point.
+func magnitude(text []byte) (digits int) {
+	mantissa, exponent := split(text)
+	before := len(mantissa)
+	if point := bytes.IndexByte(mantissa, '.'); point >= 0 {
+		before = point
+	}
+	for i, b := range mantissa {
+		if b < '1' || b > '9' { // a sign, a point, or a zero that says nothing
+			continue
+		}
+		if i > before {
+			i-- // the point is no digit
+		}
+		return max(before-i+exponent, 0)
+	}
+	return 0
+}
+
+// split parts a number's mantissa from its exponent.
+func split(text []byte) (mantissa []byte, exponent int) {
+	mark := bytes.IndexAny(text, "eE")
+	if mark < 0 {
+		return text, 0
+	}
+	exponent, _ = strconv.Atoi(string(bytes.TrimPrefix(text[mark+1:], []byte("+"))))
+	return text[:mark], max(min(exponent, 1<<30), -1<<30)
+}
+
 // fraction counts the digits after the point that say something; a decimal's exponent moves the point.
 func fraction(text []byte) int {
-	point := bytes.IndexByte(text, '.')
-	mark := bytes.IndexAny(text, "eE")
-	exponent := 0
-	if mark >= 0 {
-		exponent, _ = strconv.Atoi(string(bytes.TrimPrefix(text[mark+1:], []byte("+"))))
-	}
+	mantissa, exponent := split(text)
+	point := bytes.IndexByte(mantissa, '.')
 	digits := 0
-	for i := point + 1; point >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
-		if text[i] != '0' {
+	for i := point + 1; point >= 0 && i < len(mantissa) && mantissa[i] >= '0' && mantissa[i] <= '9'; i++ {
+		if mantissa[i] != '0' {
 			digits = i - point
 		}
 	}
@@ -158,8 +186,13 @@ func appendEscaped(dst, b []byte) []byte {
 	}
 }
 
-func appendBytes(dst, value []byte) ([]byte, error) {
-	b, err := row.AppendBytes(nil, value)
+// appendBytes writes bytes, or a text as its UTF-8.
+func (e *encoder) appendBytes(dst, value []byte) ([]byte, error) {
+	read := row.AppendBytes
+	if e.Type == "string" {
+		read = row.AppendText
+	}
+	b, err := read(nil, value)
 	if err != nil {
 		return dst, err
 	}

@@ -52,7 +52,7 @@ func columnFaults(have map[string]column, want []stream.Column) (faults []error)
 			faults = append(faults, fmt.Errorf("column %q is missing (%s)", c.Name, native(c.Type)))
 		case h.always:
 			faults = append(faults, fmt.Errorf("column %q is GENERATED ALWAYS and can't be written", c.Name))
-		case !holds(h.kind, c.Type):
+		case !holds(h.kind, c):
 			faults = append(faults, fmt.Errorf("column %q is %s, which can't hold %s (%s or text can)", c.Name, h.kind, c.Type, native(c.Type)))
 		}
 	}

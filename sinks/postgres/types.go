@@ -1,6 +1,10 @@
 package postgres
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/statebridge/statebridge/stream"
+)
 
 // native is the type that a column is created with.
 func native(logical string) string {
@@ -46,12 +50,16 @@ var wider = map[string][]string{
 }
 
 // holds tells whether a column of a type takes every value of a logical type as it is; single values may still be refused.
-func holds(have, logical string) bool {
+func holds(have string, c stream.Column) bool {
 	switch have {
 	case "text", "character varying", "json", "jsonb":
 		return true
+	case "bytea":
+		if c.Type == "string" && !c.Key { // as UTF-8, so that a NUL is no trouble
+			return true
+		}
 	}
-	want := native(logical)
+	want := native(c.Type)
 	return have == want || slices.Contains(wider[want], have)
 }
 

@@ -42,7 +42,9 @@ func TestRefusedValues(t *testing.T) {
 	}{
 		"digits":          {put("d", `"1.234"`), "d", "more digits"},
 		"exponent digits": {put("d", `"1E-3"`), "d", "more digits"},
-		"too big":         {put("d", `"123456789.00"`), "", "out of the column's range"}, // the server names no column for it
+		"too big":         {put("d", `"123456789.00"`), "d", "out of the column's range"},
+		"exponent":        {put("d", `"0.012E+10"`), "d", "out of the column's range"},
+		"huge exponent":   {put("d", `"1E+99999999999999999999"`), "d", "out of the column's range"},
 		"no number":       {put("d", `"secret"`), "d", "can't be read"},
 		"too long":        {put("s", `"secret"`), "s", "longer than the column"},
 		"blanks":          {put("s", `"12345 "`), "s", "longer than the column"},
@@ -148,11 +150,63 @@ func TestNumbersTooBig(t *testing.T) {
 		return stream.Change{Op: 'c', Key: []byte(`{"id":1}`), After: []byte(`{"id":1,"d":"` + d + `"}`), Seq: 1}
 	}
 	commit(t, s, table, epoch(table, 1, true), put("9E+131071"))
+	commit(t, s, table, epoch(table, 2, false), put("-0.09E+131073"))
 	var refused *sinks.RowError
 	for _, full := range []bool{true, false} {
-		if err := try(t, s, table, epoch(table, 2, full), put("1E+131072")); !errors.As(err, &refused) || refused.Column != "d" {
+		if err := try(t, s, table, epoch(table, 3, full), put("1E+131072")); !errors.As(err, &refused) || refused.Column != "d" {
 			t.Errorf("full %v: %v", full, err)
 		}
+	}
+}
+
+// TestTextAsBytes: a bytea column takes any text as its UTF-8, a NUL too; verify finds it equal.
+func TestTextAsBytes(t *testing.T) {
+	exec(t, "CREATE SCHEMA bytes", `CREATE TABLE bytes.notes (id bigint PRIMARY KEY, s bytea)`, `CREATE TABLE bytes.keys (id bytea PRIMARY KEY, s text)`)
+	s := open(t, postgres.Options{Schema: "bytes"})
+	defer s.Close()
+	table := prepared(t, s, "notes", id, stream.Column{Name: "s", Type: "string"})
+	put := func(id int, text string) stream.Change {
+		return stream.Change{Op: 'c', Key: fmt.Appendf(nil, `{"id":%d}`, id), After: fmt.Appendf(nil, `{"id":%d,"s":%s}`, id, text), Seq: uint64(id)}
+	}
+	rows := []stream.Change{put(1, `"a\u0000b"`), put(2, `"é\\x"`), put(3, `""`), put(4, `null`)}
+	commit(t, s, table, epoch(table, 1, true), rows...)
+	got := map[int]string{}
+	found, err := connect(t).Query(t.Context(), `SELECT id, coalesce(encode(s, 'hex'), 'null') FROM bytes.notes`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for found.Next() {
+		var id int
+		var text string
+		if err := found.Scan(&id, &text); err != nil {
+			t.Fatal(err)
+		}
+		got[id] = text
+	}
+	if d := cmp.Diff(map[int]string{1: "610062", 2: "c3a95c78", 3: "", 4: "null"}, got); d != "" {
+		t.Error(d)
+	}
+	at, err := s.Position(t.Context(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.Verify(t.Context(), table, at, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close(t.Context())
+	tell := func(d sinks.Difference) error { return fmt.Errorf("%s %s", d.Kind, d.Key) }
+	if err := errors.Join(v.Expect(t.Context(), rows, tell), v.Rest(t.Context(), tell)); err != nil {
+		t.Error(err)
+	}
+	var refused *sinks.RowError
+	if err := try(t, s, table, epoch(table, 2, false), put(5, `"\ud800"`)); !errors.As(err, &refused) || refused.Column != "s" {
+		t.Errorf("half a pair has no UTF-8: %v", err)
+	}
+	var permanent *sinks.PermanentError
+	err = s.Prepare(t.Context(), sinks.Table{Source: "bank", Consumer: "keys", Columns: []stream.Column{{Name: "id", Type: "string", Key: true}, {Name: "s", Type: "string"}}})
+	if !errors.As(err, &permanent) || !strings.Contains(err.Error(), `"id" is bytea`) {
+		t.Errorf("a key: %v", err)
 	}
 }
 
