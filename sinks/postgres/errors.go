@@ -49,12 +49,17 @@ func classify(err error) error {
 func discreet(e *pgconn.PgError) error {
 	message := e.Message
 	if class := e.Code[:min(2, len(e.Code))]; class == "22" || class == "23" {
-		message = meaning(e.Code)
-		if e.ConstraintName != "" {
-			message += fmt.Sprintf(" (constraint %q)", e.ConstraintName)
-		}
+		message = refusedFor(e)
 	}
 	return &serverError{code: e.Code, message: message}
+}
+
+// refusedFor says why a row is refused.
+func refusedFor(e *pgconn.PgError) string {
+	if e.ConstraintName != "" {
+		return fmt.Sprintf("%s (constraint %q)", meaning(e.Code), e.ConstraintName)
+	}
+	return meaning(e.Code)
 }
 
 // serverError is what is kept of a server's error.

@@ -26,6 +26,7 @@ type Sink struct {
 	schema string
 	drift  sinks.Drift
 	bad    sinks.BadValue
+	cares  cares
 }
 
 // Open reads a connection string. It connects with the first use, so a server that is away for now is no error here.

@@ -17,6 +17,11 @@ type statements struct {
 	deleteGone, upsertNet                  string // what changed
 	deleteOthers, upsertAll                string // of a full epoch
 
+	// For an epoch that is applied with care. Its staging has the changes, too.
+	stageCareful                   string
+	keepNet, indexStaged, countNet string
+	upsertSome, change, deleteOne  string // by n
+
 	// merges says that PostgreSQL holds values of a key column for equal that the state tells apart: 1.0 and 1.00, 0.0 and -0.0.
 	merges bool
 }
@@ -49,6 +54,14 @@ func write(table string, columns []encoder, gone []string) (s statements) {
 	s.deleteOthers = "DELETE FROM " + table + " t WHERE NOT EXISTS (SELECT 1 FROM " + staging + " s WHERE " + match + ")"
 	s.upsertNet = sqltable.Insert(table, all) + "SELECT " + list + " FROM (" + net + ") s WHERE NOT gone" + sqltable.OnConflict(all, gone)
 	s.upsertAll = sqltable.Insert(table, all) + "SELECT " + list + " FROM " + staging + " ORDER BY " + key + sqltable.OnConflict(all, gone)
+
+	s.stageCareful = strings.Replace(s.stage, " FROM ", ", 0 AS part, 0::bigint AS seq, ''::text AS op, ''::text AS k, ''::text AS r FROM ", 1)
+	s.keepNet = "DELETE FROM " + staging + " s WHERE NOT EXISTS (SELECT 1 FROM (" + net + ") k WHERE k.n = s.n)"
+	s.indexStaged = "CREATE INDEX ON " + staging + " (n)"
+	s.countNet = "SELECT count(*) FROM " + staging + " WHERE NOT gone"
+	s.upsertSome = sqltable.Insert(table, all) + "SELECT " + list + " FROM " + staging + " WHERE NOT gone AND n >= $1 AND n < $2 ORDER BY " + key + sqltable.OnConflict(all, gone)
+	s.change = "SELECT part, seq, op, k, r FROM " + staging + " WHERE n = $1"
+	s.deleteOne = "DELETE FROM " + table + " t USING " + staging + " s WHERE s.n = $1 AND " + match
 	return s
 }
 

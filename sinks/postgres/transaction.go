@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/statebridge/statebridge/jsonscan"
@@ -33,6 +33,8 @@ type epoch struct {
 	statements statements
 	direct     bool // a full epoch into an empty table is copied without staging
 	staged     bool // there is a table for it
+	how        care
+	careful    *careful // nil where how is swift
 	rows       int64
 	upserts    int64
 	deletes    int64
@@ -94,6 +96,9 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 	if revision != from.Revision {
 		return sinks.ErrFenced
 	}
+	if err := x.takeCare(ctx); err != nil {
+		return err
+	}
 	have, err := readColumns(ctx, x.tx, x.sink.name(x.table))
 	if err != nil {
 		return err
@@ -106,7 +111,7 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 	}
 	switch {
 	case x.to.Full:
-		x.rows, x.direct = 0, !filled
+		x.rows, x.direct = 0, !filled && x.careful == nil
 	case x.rows > 0 && !filled:
 		return sinks.ErrFenced // emptied since
 	}
@@ -119,8 +124,28 @@ func (x *transaction) stageOnce(ctx context.Context) error {
 		return nil
 	}
 	x.staged = true
-	_, err := x.tx.Exec(ctx, x.statements.stage)
+	_, err := x.tx.Exec(ctx, x.staging())
 	return err
+}
+
+// takeCare says how the epoch is applied.
+func (x *transaction) takeCare(ctx context.Context) error {
+	if x.how = x.sink.cares.of(x.sink.name(x.table)); x.how == swift {
+		return nil
+	}
+	x.careful = &careful{transaction: x}
+	if x.how < atOnce {
+		return nil
+	}
+	_, err := x.tx.Exec(ctx, "SET CONSTRAINTS ALL IMMEDIATE")
+	return err
+}
+
+func (x *transaction) staging() string {
+	if x.careful != nil {
+		return x.statements.stageCareful
+	}
+	return x.statements.stage
 }
 
 // fit makes what writes the columns that the table is to take.
@@ -138,10 +163,15 @@ func (x *transaction) fit(have map[string]column) {
 
 // Apply writes changes to the COPY under way.
 func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error {
-	if x.copying == nil && len(changes) > 0 {
+	if len(changes) > 0 {
 		if err := x.stageOnce(ctx); err != nil {
 			return classify(err)
 		}
+	}
+	if x.careful != nil {
+		return classify(x.careful.apply(ctx, changes))
+	}
+	if x.copying == nil && len(changes) > 0 {
 		statement := x.statements.copyStaged
 		if x.direct {
 			statement = x.statements.copyDirect
@@ -160,10 +190,26 @@ func (x *transaction) Apply(ctx context.Context, changes []stream.Change) error 
 }
 
 func (x *transaction) stage(c stream.Change) error {
-	if err := x.scan(c); err != nil {
-		return sinks.Refuse(x.table, x.to, c, "", err.Error())
+	text, err := x.line(x.copying.text, c)
+	if err != nil {
+		return err
 	}
-	text, size, err := x.copying.text, 0, error(nil)
+	x.copying.note(c)
+	x.count(c, 1)
+	if !x.direct {
+		text = strconv.AppendInt(append(text, '\t'), x.copying.lines, 10)
+		text = append(text, '\t', goneFlag(c))
+	}
+	x.copying.text = append(text, '\n')
+	return nil
+}
+
+// line writes the columns of a change.
+func (x *transaction) line(text []byte, c stream.Change) (_ []byte, err error) {
+	if err := x.scan(c); err != nil {
+		return nil, sinks.Refuse(x.table, x.to, c, "", err.Error())
+	}
+	size := 0
 	for i := range x.encoders {
 		if i > 0 {
 			text = append(text, '\t')
@@ -174,7 +220,7 @@ func (x *transaction) stage(c stream.Change) error {
 			text, err = x.encode(text, e, x.values[i])
 		}
 		if err != nil {
-			return sinks.Refuse(x.table, x.to, c, x.encoders[i].Column.Name, err.Error())
+			return nil, sinks.Refuse(x.table, x.to, c, x.encoders[i].Column.Name, err.Error())
 		}
 		if x.encoders[i].Key {
 			size += len(x.values[i])
@@ -183,9 +229,7 @@ func (x *transaction) stage(c stream.Change) error {
 	if size > max(suspect, x.longest.size) {
 		x.longest = longKey{size: size, change: stream.Change{Partition: c.Partition, Seq: c.Seq}}
 	}
-	x.copying.note(c)
-	x.copying.text = x.endLine(text, c)
-	return nil
+	return text, nil
 }
 
 // encode writes a value, or what stands in for it until that fits.
@@ -202,27 +246,26 @@ func (x *transaction) encode(dst []byte, e *encoder, value []byte) ([]byte, erro
 	return text, nil
 }
 
-// endLine adds what only staging has: the order of the changes and whether the row is gone.
-func (x *transaction) endLine(text []byte, c stream.Change) []byte {
+// count counts a change, or takes it back.
+func (x *transaction) count(c stream.Change, by int64) {
 	switch c.Op {
 	case 'd':
-		x.deletes++
-		x.rows--
+		x.deletes += by
+		x.rows -= by
 	case 'r', 'c':
-		x.rows++
-		x.upserts++
+		x.rows += by
+		x.upserts += by
 	default:
-		x.upserts++
+		x.upserts += by
 	}
-	if !x.direct {
-		text = append(text, '\t')
-		text = fmt.Appendf(text, "%d", x.copying.lines)
-		text = append(text, '\t', 'f')
-		if c.Op == 'd' {
-			text[len(text)-1] = 't'
-		}
+}
+
+// goneFlag says whether the row is gone.
+func goneFlag(c stream.Change) byte {
+	if c.Op == 'd' {
+		return 't'
 	}
-	return append(text, '\n')
+	return 'f'
 }
 
 // scan puts a change's values in the order of the columns; a deleted row has those of its key.
@@ -242,15 +285,7 @@ func (x *transaction) scan(c stream.Change) error {
 
 // Finish turns what is staged into rows and moves the position.
 func (x *transaction) Finish(ctx context.Context) error {
-	if x.copying != nil {
-		if err := x.copying.flush(1); err != nil {
-			return x.explain(err)
-		}
-		if err := x.copying.end(); err != nil {
-			return x.explain(err)
-		}
-	}
-	if err := x.merge(ctx); err != nil {
+	if err := x.write(ctx); err != nil {
 		return x.explain(err)
 	}
 	return classify(x.advance(ctx))
@@ -262,11 +297,24 @@ func (x *transaction) Commit(ctx context.Context) error {
 		return err
 	}
 	if err := x.tx.Commit(ctx); err != nil {
-		return classify(err)
+		return x.explainCommit(err)
 	}
 	x.conn.Release()
 	x.conn = nil
 	return nil
+}
+
+// write ends the COPY and turns what is staged into rows.
+func (x *transaction) write(ctx context.Context) error {
+	if x.copying != nil {
+		if err := x.copying.flush(1); err != nil {
+			return err
+		}
+		if err := x.copying.end(); err != nil {
+			return err
+		}
+	}
+	return x.merge(ctx)
 }
 
 func (x *transaction) merge(ctx context.Context) error {
@@ -275,6 +323,9 @@ func (x *transaction) merge(ctx context.Context) error {
 	}
 	if err := x.stageOnce(ctx); err != nil { // every row goes
 		return err
+	}
+	if x.careful != nil {
+		return x.careful.finish(ctx)
 	}
 	remove, upsert := x.statements.deleteGone, x.statements.upsertNet
 	if x.to.Full {
@@ -310,6 +361,9 @@ func (x *transaction) advance(ctx context.Context) error {
 	at := x.to.Snapshot
 	if x.to.Rows != nil { // also right where somebody else's rows were among those that were deleted
 		x.rows = int64(*x.to.Rows)
+		if x.careful != nil {
+			x.rows -= min(x.rows, x.careful.late)
+		}
 	}
 	_, err := x.tx.Exec(ctx, `UPDATE statebridge.progress SET chain = $4, epoch = $5, revision = revision + 1,
 			job = $6, checkpoint_id = $7, location = $8, savepoint = $9, rows = $10, committed_at = clock_timestamp()
@@ -331,21 +385,4 @@ func (x *transaction) Rollback(ctx context.Context) error {
 	x.conn.Release()
 	x.conn = nil
 	return err
-}
-
-// explain names the row that the server refused, as far as it can be told.
-func (x *transaction) explain(err error) error {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch line, column := copyPlace(e); {
-	case e.Code == "21000" || e.Code == "23505" && x.to.Full:
-		return x.twice(", or another unique value,")
-	case e.Code == "54000" && x.longest.size > 0:
-		return sinks.Refuse(x.table, x.to, x.longest.change, "", meaning(e.Code))
-	case line > 0 && permanent(e.Code):
-		return sinks.Refuse(x.table, x.to, x.copying.change(line), x.columnName(column), meaning(e.Code))
-	}
-	return classify(err)
 }
