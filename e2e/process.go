@@ -116,6 +116,9 @@ func (p *Process) Signal(s os.Signal) {
 	}
 }
 
+// Pid is the process's id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
 // Ended says whether the process has ended, and with which exit code; -1 when a signal ended it.
 func (p *Process) Ended() (code int, ended bool) {
 	select {

@@ -8,7 +8,10 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/cenkalti/backoff/v4"
 
 	"github.com/statebridge/statebridge/checkpoint"
 	"github.com/statebridge/statebridge/checkpoint/storage"
@@ -81,6 +84,8 @@ const (
 	maxBacklog = 4
 	// passedFor is how long a snapshot that can't be read is left alone.
 	passedFor = time.Minute
+	// fullFor is the longest pause while there is no room.
+	fullFor = 30 * time.Second
 	// maxAhead is how many epochs a feed runs ahead of the slowest sink.
 	maxAhead = 8
 )
@@ -91,12 +96,19 @@ var errNothing = errors.New("no new complete snapshot")
 // Run publishes each new snapshot until ctx ends. Snapshots that can't be read are logged and passed over; an error is one of
 // the stream or the pins, or says that the lease is lost. Then Run may be called again.
 func (f *Feed) Run(ctx context.Context) error {
+	pauses := backoff.NewExponentialBackOff(backoff.WithInitialInterval(f.watch.Poll), backoff.WithMaxInterval(fullFor), backoff.WithMaxElapsedTime(0))
 	return f.hold(ctx, func(ctx context.Context) error {
 		for ctx.Err() == nil {
 			err := f.step(ctx)
 			switch {
 			case err == nil:
+				pauses.Reset()
 				continue // look again at once: there may be a backlog
+			case noRoom(err): // stays in its place, to trim what may go
+				d := pauses.NextBackOff()
+				f.log.ErrorContext(ctx, "there is no room to publish, trying again later", "error", err, "retry_in", d)
+				wait(ctx, d)
+				continue
 			case errors.Is(err, errNothing):
 				f.forgetAnswers()
 			case errors.Is(err, storage.ErrUnavailable):
@@ -176,6 +188,12 @@ func (f *Feed) stale(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("the newest snapshot is not whole: %w", f.incomplete)
+}
+
+// noRoom says whether a step has published nothing for a limit that was reached, on the bus or in the data directory.
+func noRoom(err error) bool {
+	unsure := new(commitError)
+	return (stream.IsFull(err) || errors.Is(err, syscall.ENOSPC)) && !errors.As(err, &unsure)
 }
 
 // passing says whether err concerns one snapshot and not the feed.

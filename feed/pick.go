@@ -82,6 +82,8 @@ func (f *Feed) take(ctx context.Context) ([]*checkpoint.Pin, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			f.logOnce(ctx, "snapshot is gone or not whole", found, err)
 			f.incomplete = err
+		case noRoom(err):
+			return nil, err
 		default:
 			f.passed[found.Location] = time.Now()
 			return nil, err

@@ -37,10 +37,15 @@ func (f *Feed) step(ctx context.Context) error {
 		return errors.Join(f.failed(ctx, moves, err), f.release(pins))
 	}
 	if err := f.commit(ctx, moves); err != nil {
-		return err // which of them are published is seen when the feed is opened again; until then all pins stay
+		return &commitError{err} // which of them are published is seen when the feed is opened again; until then all pins stay
 	}
 	return f.advance(ctx, moves)
 }
+
+// commitError is of a step that may have been published, or some of its epochs.
+type commitError struct{ error }
+
+func (e *commitError) Unwrap() error { return e.error }
 
 // failed deals with what kept a step from publishing anything.
 func (f *Feed) failed(ctx context.Context, moves []*move, err error) error {
@@ -52,7 +57,7 @@ func (f *Feed) failed(ctx context.Context, moves []*move, err error) error {
 	if fresh && errors.As(err, &broken) && errors.As(err, &one) && one.base != nil {
 		return one.dropBase(ctx, broken)
 	}
-	if fresh && !errors.Is(err, fault.ErrTruncated) {
+	if fresh && !errors.Is(err, fault.ErrTruncated) && !noRoom(err) {
 		f.passed[moves[0].pin.Location] = time.Now()
 	}
 	return err

@@ -48,13 +48,21 @@ func (r *Registry) Alone(ctx context.Context, c Claim, do func(context.Context) 
 	go func() {
 		select {
 		case <-lease.Lost():
-			cancel(ErrLeaseLost)
+			cancel(lease.lostTo())
 		case <-ctx.Done():
 		}
 	}()
 	err = do(ctx)
-	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
-		return ErrLeaseLost
+	if lost := context.Cause(ctx); errors.Is(lost, ErrLeaseLost) {
+		return lost
 	}
 	return err
+}
+
+// lostTo says why the lease is lost.
+func (l *Lease) lostTo() error {
+	if l.why != nil {
+		return fmt.Errorf("%w, as it could not be renewed: %w", ErrLeaseLost, l.why)
+	}
+	return ErrLeaseLost
 }

@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/statebridge/statebridge/stream"
 )
 
 // Lease is the right to do a task. It is an economy, not the guarantee: who lost it is fenced by the stream or by the target.
 //
 // No clocks of two machines are compared. The holder counts up a beat; who waits takes the lease once it has seen one beat unchanged for the lease's time on its own clock. The holder
-// gives up when that time has passed on its clock since it began the last renewal that succeeded, which is never later.
+// gives up when that time has passed on its clock since it began the last renewal that succeeded, which is never later. While the server has no room for a beat it has none for whoever
+// might take over either: the holder goes on, to make room.
 type Lease struct {
 	reg      *Registry
 	key      string
@@ -22,6 +25,7 @@ type Lease struct {
 	revision uint64
 	cancel   context.CancelFunc
 	lost     chan struct{}
+	why      error // it could not be renewed; nil where somebody else has it, and before it is lost
 	done     sync.WaitGroup
 }
 
@@ -124,9 +128,12 @@ func (l *Lease) beat(ctx context.Context, began time.Time, ttl time.Duration) {
 		}
 		cancel()
 		switch {
-		case err == nil:
+		case err == nil, stream.IsFull(err):
 			began = start
-		case isConflict(err) || time.Since(began) >= ttl:
+		case isConflict(err):
+			return
+		case time.Since(began) >= ttl:
+			l.why = err
 			return
 		}
 	}

@@ -38,7 +38,10 @@ func (t *target) position(ctx context.Context) (Position, error) {
 		return at, fmt.Errorf("reading the position: %w", err)
 	}
 	t.noteLoss(ctx, at)
-	return at, t.report(ctx, at)
+	if err := t.report(ctx, at); err != nil && !stream.IsFull(err) { // then later: the rows are not to wait for it
+		return at, err
+	}
+	return at, nil
 }
 
 // noteLoss tells once of a target that stood somewhere and now has no position.

@@ -41,7 +41,7 @@ func TestPublisherDies(t *testing.T) {
 			first := publish(t, p, fullEpoch(1, 3), row('r', 0, 1), row('r', 2, 3))
 			w := begin(t, p, deltaEpoch(2, 3))
 			step.die(t, w)
-			w.Abort()
+			w.ended.Do(w.end) // and no more
 			b.Close()
 
 			s := source(t, connect(t, dir), "bank")

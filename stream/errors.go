@@ -3,6 +3,9 @@ package stream
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 var (
@@ -19,6 +22,15 @@ var (
 	// ErrClosed says that the writer has been committed or aborted.
 	ErrClosed = errors.New("writer is closed")
 )
+
+// What a server answers that has no room: the account's, the server's, the reserved, and what a stream itself says of its limits.
+var fullCodes = []jetstream.ErrorCode{10002, 10023, 10047, 10077}
+
+// IsFull says whether the server refused a write because the stream, the account or the server itself has reached its limit. It takes others as soon as there is room.
+func IsFull(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && slices.Contains(fullCodes, api.ErrorCode)
+}
 
 // A GapError names what an epoch lacks. It prints "consumer accounts, epoch 7, partition 2: 40 changes wanted, 31 found: gap in the stream".
 type GapError struct {

@@ -106,6 +106,9 @@ func TestFullStreamRefuses(t *testing.T) {
 		t.Fatalf("err = %v", err)
 	}
 	w.Abort()
+	if n := messages(t, s); n > 10 {
+		t.Errorf("%d messages in the stream: the attempt was not taken back", n)
+	}
 	if _, err := collect(t, s, first); err != nil {
 		t.Fatal(err)
 	}

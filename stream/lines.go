@@ -24,6 +24,7 @@ const (
 	kindBegin   = "begin"
 	kindChanges = "changes"
 	kindCommit  = "commit"
+	kindAbort   = "abort"
 )
 
 // controlLane stands for the control subject where a partition is meant otherwise.
@@ -88,6 +89,20 @@ func (e Epoch) commit(partition int) ([]byte, error) {
 	return marshalLine(commitLine{
 		"commit", e.Number, e.Attempt, e.kind(), counts, e.Counts, e.Partitions, e.origin(partition), e.Time.UnixMilli(), e,
 	})
+}
+
+// abortLine says that the attempt is over and nobody is to apply it.
+type abortLine struct {
+	Op         string `json:"op"`
+	Epoch      uint64 `json:"epoch"`
+	Attempt    string `json:"attempt"`
+	Partitions int    `json:"partitions"`
+	Source     origin `json:"source"`
+	TsMs       int64  `json:"ts_ms"`
+}
+
+func (e Epoch) abort(partition int) ([]byte, error) {
+	return marshalLine(abortLine{"abort", e.Number, e.Attempt, e.Partitions, e.origin(partition), e.Time.UnixMilli()})
 }
 
 func marshalLine(v any) ([]byte, error) {

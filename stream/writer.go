@@ -28,20 +28,25 @@ type Writer struct {
 	seal   sync.Once
 	failed error         // of sealing
 	done   chan struct{} // closed once every acknowledgement has come, or the writer has failed
+
+	written  []uint64  // sequences of the messages of changes; await's until done
+	late     []pending // whose acknowledgement was not waited for; the same
+	deciding bool      // the commit line may be stored
 }
 
 // lane is the open body of one partition.
 type lane struct {
-	mu     sync.Mutex
-	closed bool
-	frame  frame
-	room   int
-	body   []byte
-	lines  uint64 // in body
-	n      uint64 // messages
-	seq    uint64 // changes
-	counts Counts
-	stored uint64 // sequence of the last message that was acknowledged; used by await alone, and by Commit after it
+	mu      sync.Mutex
+	closed  bool
+	frame   frame
+	room    int
+	body    []byte
+	lines   uint64 // in body
+	n       uint64 // messages
+	seq     uint64 // changes
+	counts  Counts
+	objects []string // names
+	stored  uint64   // sequence of the last message that was acknowledged; used by await alone, and by Commit after it
 }
 
 type pending struct {
@@ -133,6 +138,7 @@ func (w *Writer) buffer() []byte {
 func (w *Writer) addLarge(ctx context.Context, l *lane, c *Change) error {
 	line := l.frame.append(nil, c)
 	ref := objectRef{Bucket: w.src.base() + "_large", Name: w.objectName(c), Size: int64(len(line))}
+	l.objects = append(l.objects, ref.Name)
 	if _, err := w.src.large.Put(ctx, jetstream.ObjectMeta{Name: ref.Name}, bytes.NewReader(line)); err != nil {
 		return fmt.Errorf("object of %d bytes: %w", len(line), err)
 	}
@@ -195,6 +201,7 @@ func (w *Writer) await() {
 		case err := <-p.future.Err():
 			w.cancel(fmt.Errorf("partition %d: %w", p.partition, err))
 		case <-w.ctx.Done():
+			w.late = append(w.late, p)
 		}
 		w.src.bus.window.Release(p.weight)
 	}
@@ -205,6 +212,7 @@ func (w *Writer) stored(p pending, ack *jetstream.PubAck) {
 		w.cancel(err)
 		return
 	}
+	w.written = append(w.written, ack.Sequence)
 	l := &w.lanes[p.partition]
 	if ack.Sequence <= l.stored { // a message that was sent twice has overtaken another
 		w.cancel(fmt.Errorf("partition %d: sequence %d was stored after %d", p.partition, ack.Sequence, l.stored))
@@ -223,6 +231,7 @@ func (w *Writer) Commit(ctx context.Context) (Epoch, error) {
 	w.ended.Do(func() {
 		if err = w.commit(ctx); err != nil {
 			err = fmt.Errorf("commit of epoch %s: %w", w.epoch, err)
+			w.abandon()
 		}
 		w.cancel(ErrClosed)
 	})
@@ -291,6 +300,7 @@ func (w *Writer) close(last func(l *lane, partition int) error) error {
 
 // decide stores the commit line in the control subject, after which the epoch is published whatever happens.
 func (w *Writer) decide(ctx context.Context) error {
+	w.deciding = true
 	e := &w.epoch
 	for i := range w.lanes {
 		e.Shares[i] = w.lanes[i].counts
@@ -316,13 +326,19 @@ func (w *Writer) decide(ctx context.Context) error {
 	return nil
 }
 
-// Abort gives the attempt up. It is harmless after Commit.
+// Abort gives the attempt up, and takes back what it has stored. It is harmless after Commit.
 func (w *Writer) Abort() {
 	w.ended.Do(func() {
-		w.cancel(ErrClosed)
-		w.seal.Do(func() {
-			_ = w.close(func(*lane, int) error { return nil })
-			<-w.done
-		})
+		w.end()
+		w.abandon()
+	})
+}
+
+// end stops the attempt and leaves it as it is.
+func (w *Writer) end() {
+	w.cancel(ErrClosed)
+	w.seal.Do(func() {
+		_ = w.close(func(*lane, int) error { return nil })
+		<-w.done
 	})
 }

@@ -25,6 +25,8 @@ type natsOptions struct {
 	Port           int
 	Advertise      string // where clients shall come back to: the proxy
 	User, Password string
+	MaxStore       int64 // bytes that the server stores; 0: three quarters of what is free
+	MaxAccount     int64 // that the account stores; 0: as the server
 }
 
 // ServeNATS runs a NATS server and does not return, if this process was started to be one. It ends when whoever started it does.
@@ -40,7 +42,7 @@ func ServeNATS() {
 	}
 	s, err := natsd.NewServer(&natsd.Options{
 		ServerName: "faults", Host: "127.0.0.1", Port: o.Port, ClientAdvertise: o.Advertise, JetStream: true, StoreDir: o.Dir,
-		Username: o.User, Password: o.Password, NoSigs: true,
+		Username: o.User, Password: o.Password, NoSigs: true, JetStreamMaxStore: o.MaxStore,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -48,6 +50,13 @@ func ServeNATS() {
 	}
 	s.ConfigureLogger()
 	s.Start()
+	if o.MaxAccount > 0 {
+		limits := map[string]natsd.JetStreamAccountLimits{"": {MaxMemory: -1, MaxStore: o.MaxAccount, MaxStreams: -1, MaxConsumers: -1}}
+		if err := s.GlobalAccount().UpdateJetStreamLimits(limits); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the other end is gone
 	s.Shutdown()
 	s.WaitForShutdown()

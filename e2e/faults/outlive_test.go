@@ -18,42 +18,67 @@ import (
 // small is a pipeline into a SQLite file, for the snapshots of the demo.
 type small struct {
 	t         *testing.T
-	server    *natsServer
+	server    *natsServer // nil: embedded
 	snapshots []demodata.Snapshot
 	dir, file string
 }
 
 func newSmall(t *testing.T) *small {
 	t.Helper()
+	return newSmallOn(t, startNATS(t))
+}
+
+func newSmallOn(t *testing.T, server *natsServer) *small {
+	t.Helper()
 	snapshots, err := demodata.Snapshots()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &small{t, startNATS(t), snapshots, t.TempDir(), filepath.Join(t.TempDir(), "accounts.db")}
+	return &small{t, server, snapshots, t.TempDir(), filepath.Join(t.TempDir(), "accounts.db")}
 }
 
 // bridge starts a process with a data directory of its own.
 func (s *small) bridge(l *ledger, name string) *bridge {
 	s.t.Helper()
-	b := newBridge(l, name, e2e.Build(s.t), s.t.TempDir(), fmt.Sprintf(`nats: {url: %q, user: bridge, password: %q}
+	b := newBridge(l, name, e2e.Build(s.t), s.t.TempDir(), s.bus()+fmt.Sprintf(`
 source: {name: bank, flink: {checkpoints: %q, poll: 100ms}}
 consumers:
   - {name: accounts, operator: accounts-op, state: balance, columns: {id: key, balance: value}}
 sinks:
   - {name: file, consumers: [accounts], sqlite: {path: %q}}
-`, "nats://"+s.server.addr(), secrets[2], s.dir, s.file))
+`, s.dir, s.file))
 	b.start()
 	return b
 }
 
+// bus is the config of the server.
+func (s *small) bus() string {
+	if s.server == nil {
+		return "nats: {listen: 127.0.0.1:0}"
+	}
+	return fmt.Sprintf("nats: {url: %q, user: bridge, password: %q}", "nats://"+s.server.addr(), secrets[2])
+}
+
 // arrive lets the next snapshot come, and waits until the table equals it.
 func (s *small) arrive(b *bridge) {
+	s.t.Helper()
+	s.equal(b, s.comes())
+}
+
+// comes lets the next snapshot come.
+func (s *small) comes() demodata.Snapshot {
 	s.t.Helper()
 	next := s.snapshots[0]
 	s.snapshots = s.snapshots[1:]
 	if err := next.Arrive(s.dir); err != nil {
 		s.t.Fatal(err)
 	}
+	return next
+}
+
+// equal waits until the table equals a snapshot.
+func (s *small) equal(b *bridge, next demodata.Snapshot) {
+	s.t.Helper()
 	want := e2e.Expected(s.t, "../../cmd/statebridge/demodata/testdata/"+path.Base(next.Path)+".jsonl")["accounts"]
 	eventually(s.t, b, "the table equals the snapshot", func() bool {
 		got, err := e2e.SQLiteAccounts(s.t.Context(), s.file)
@@ -109,11 +134,23 @@ func eventually(t *testing.T, b *bridge, what string, so func() bool) {
 
 func startNATS(t *testing.T) *natsServer {
 	t.Helper()
+	s := newTestNATS(t)
+	startTestNATS(t, s)
+	return s
+}
+
+func newTestNATS(t *testing.T) *natsServer {
+	t.Helper()
 	s, err := newNATS(filepath.Join(t.TempDir(), "nats"), "bridge", secrets[2])
-	if err == nil {
-		err = s.Start(t.Context())
-	}
 	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func startTestNATS(t *testing.T, s *natsServer) {
+	t.Helper()
+	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -121,5 +158,4 @@ func startNATS(t *testing.T) *natsServer {
 			t.Errorf("stop nats: %v", err)
 		}
 	})
-	return s
 }
