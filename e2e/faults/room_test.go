@@ -34,6 +34,7 @@ var limits = map[string]struct {
 func TestRunOutlivesLimits(t *testing.T) {
 	for name, limit := range limits {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := newTestNATS(t)
 			limit.options(server)
 			startTestNATS(t, server)
