@@ -31,6 +31,9 @@ func (w *Writer) takeBack(ctx context.Context) error {
 	for _, p := range w.late {
 		select {
 		case ack := <-p.future.Ok():
+			if err := w.src.checkAck(ack); err != nil { // a sequence of another stream
+				return err
+			}
 			w.written = append(w.written, ack.Sequence)
 		case <-p.future.Err():
 		case <-ctx.Done():
