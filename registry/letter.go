@@ -113,6 +113,22 @@ func (s *Letters) IDs(ctx context.Context, sink, consumer string) ([]string, err
 	return ids, ctx.Err()
 }
 
+// Remove forgets all letters of a consumer, and says how many there were.
+func (s *Letters) Remove(ctx context.Context, consumer string) (n int, err error) {
+	lister, err := s.bucket.kv.ListKeysFiltered(ctx, key("*", consumer)+".*")
+	if err != nil {
+		return 0, fmt.Errorf("dead letters of consumer %s: %w", consumer, err)
+	}
+	for k := range lister.Keys() {
+		if e := s.bucket.kv.Purge(ctx, k); e != nil && err == nil {
+			err = fmt.Errorf("dead letters of consumer %s: %w", consumer, e)
+		} else if e == nil {
+			n++
+		}
+	}
+	return n, cmp.Or(err, ctx.Err())
+}
+
 // place is a letter without its row, which may be large.
 type place struct {
 	Letter

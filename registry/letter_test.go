@@ -68,4 +68,19 @@ func TestLetters(t *testing.T) {
 	if all, err = s.List(t.Context()); err != nil || len(all) != 1 || all[0].Sink != "other" {
 		t.Errorf("%v, %v", all, err)
 	}
+	other := letter("pg", `{"id":1}`, "{}")
+	other.Consumer = "odd *.> name too"
+	for _, l := range []registry.Letter{letter("pg", `{"id":1}`, "{}"), letter("pg", `{"id":2}`, "{}"), other} {
+		if err := s.Put(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int{3, 0} {
+		if n, err := s.Remove(t.Context(), "odd *.> name"); n != want || err != nil {
+			t.Errorf("%d letters are forgotten, %v; want %d", n, err, want)
+		}
+	}
+	if all, err = s.List(t.Context()); err != nil || len(all) != 1 || all[0].Consumer != other.Consumer {
+		t.Errorf("%v, %v", all, err)
+	}
 }

@@ -129,7 +129,7 @@ func (r *Registry) Register(ctx context.Context, c Consumer) error {
 	return r.put(ctx, key(kindConsumer, c.Name), c)
 }
 
-// Remove forgets a consumer with all that belongs to it. Its epochs stay.
+// Remove forgets a consumer with all that belongs to it here. Its epochs stay, and its dead letters, which Letters.Remove forgets.
 func (r *Registry) Remove(ctx context.Context, consumer string) error {
 	ps, err := r.Positions(ctx, consumer)
 	if err != nil {

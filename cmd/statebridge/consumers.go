@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -53,8 +54,57 @@ that is held asks. It can be used while run is going on.`,
 	cmd.AddCommand(newAnswer(registry.Accept, "Let a held consumer publish the deletes that it asks about",
 		`Accept answers a consumer that is held: its rows are meant to go. The newest snapshot is published as it is.`),
 		newAnswer(registry.Keep, "Keep the rows of a held consumer as they are",
-			`Keep answers a consumer that is held: its rows stay, and nothing is published until a snapshot needs no answer. Accept may still follow.`))
+			`Keep answers a consumer that is held: its rows stay, and nothing is published until a snapshot needs no answer. Accept may still follow.`),
+		newRemove())
 	return cmd
+}
+
+func newRemove() *cobra.Command {
+	f := &configFlags{}
+	cmd := &cobra.Command{
+		Use: "remove CONSUMER --config FILE", Short: "Forget a consumer that is no longer in the config",
+		Long: `Remove forgets a consumer that the config has no more: where its sinks stand, what it asks, and its dead letters. What it has published stays in the stream, and its tables
+stay in the targets. It can be used while run is going on.`,
+		Example: "  statebridge consumers remove accounts --config statebridge.yaml", Args: exactly("CONSUMER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := f.load(cmd)
+			if err != nil {
+				return err
+			}
+			if inConfig(c, args[0]) {
+				return usagef("consumer %q is in the config; take it out first", args[0])
+			}
+			return openLetters(cmd.Context(), c, func(ctx context.Context, reg *registry.Registry, letters *registry.Letters, _ []registry.Letter) error {
+				return remove(ctx, reg, letters, args[0], cmd.ErrOrStderr())
+			})
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func inConfig(c *config.Config, consumer string) bool {
+	return slices.ContainsFunc(c.Consumers, func(d config.Consumer) bool { return d.Name == consumer })
+}
+
+func remove(ctx context.Context, reg *registry.Registry, letters *registry.Letters, consumer string, stderr io.Writer) error {
+	all, err := reg.Consumers(ctx)
+	if err != nil {
+		return err
+	}
+	known := slices.ContainsFunc(all, func(c registry.Consumer) bool { return c.Name == consumer })
+	n, err := letters.Remove(ctx, consumer)
+	if err != nil {
+		return err
+	}
+	if !known && n == 0 {
+		return fmt.Errorf("no consumer %q; 'statebridge consumers' shows them", consumer)
+	}
+	if err := reg.Remove(ctx, consumer); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "%s: forgotten, with %d dead letters\n", consumer, n)
+	return nil
 }
 
 // newAnswer makes the command that gives one of the answers, which are also its names.

@@ -67,7 +67,7 @@ func newLetterList() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "list --config FILE", Short: "List dead letters with place and reason",
-		Long:    `List prints a line for each row that a sink could not write: which, where it is found, and why; not what it holds.`,
+		Long:    `List prints a line for each row that a sink could not write: which, where it is found, and why; not what it holds. Those of consumers and sinks that the config has no more are among them.`,
 		Example: "  statebridge dlq list --config statebridge.yaml", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "table" && output != "json" {
@@ -140,9 +140,16 @@ func newLetterReplay() *cobra.Command {
 is gone afterwards, or there again with its new reason and place. So are the other letters of the consumer in that sink. Without a process that runs, the next one answers.`,
 		Example: "  statebridge dlq replay 5d41402abc4b2a76b9719d91 --config statebridge.yaml", Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withLetters(cmd, f, func(ctx context.Context, reg *registry.Registry, _ *registry.Letters, all []registry.Letter) error {
+			c, err := f.load(cmd)
+			if err != nil {
+				return err
+			}
+			return openLetters(cmd.Context(), c, func(ctx context.Context, reg *registry.Registry, _ *registry.Letters, all []registry.Letter) error {
 				l, err := findLetter(all, args[0])
 				if err != nil {
+					return err
+				}
+				if err := answered(c, l); err != nil {
 					return err
 				}
 				return replay(ctx, reg, l, cmd.ErrOrStderr())
@@ -151,6 +158,17 @@ is gone afterwards, or there again with its new reason and place. So are the oth
 	}
 	f.register(cmd)
 	return cmd
+}
+
+// answered tells whether there is somebody to try a row again.
+func answered(c *config.Config, l registry.Letter) error {
+	if !inConfig(c, l.Consumer) {
+		return fmt.Errorf("consumer %q is no longer in the config; 'statebridge dlq drop %s' forgets the letter, 'statebridge consumers remove' all of them", l.Consumer, l.ID)
+	}
+	if !slices.ContainsFunc(c.Sinks, func(s config.Sink) bool { return s.Name == l.Sink && slices.Contains(s.Consumers, l.Consumer) }) {
+		return fmt.Errorf("no sink %q in the config mirrors consumer %q any more; 'statebridge dlq drop %s' forgets the letter", l.Sink, l.Consumer, l.ID)
+	}
+	return nil
 }
 
 func replay(ctx context.Context, reg *registry.Registry, l registry.Letter, stderr io.Writer) error {
