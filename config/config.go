@@ -43,7 +43,7 @@ type TLS struct {
 type Storage struct {
 	CA       string `yaml:"ca" doc:"Certificates (PEM) that servers may chain to, beside the system's."`
 	Requests int    `yaml:"requests" default:"512" min:"1" max:"1024" doc:"Requests under way at once to each store; fewer where the memory is small, and as long as the store refuses some for being asked too much."`
-	Cache    string `yaml:"cache" doc:"Directory in which commands keep what they read of remote snapshots. Empty: nothing is kept."`
+	Cache    string `yaml:"cache" doc:"Directory in which commands, run and verify among them, keep what they read of the files of remote snapshots. Empty: nothing is kept."`
 	CacheMiB int    `yaml:"cache_mib" default:"1024" min:"1" max:"1048576" doc:"Mebibytes that the cache may hold."`
 	S3       S3     `yaml:"s3" doc:"Amazon S3 and what speaks its protocol."`
 	GCS      GCS    `yaml:"gcs" doc:"Google Cloud Storage."`

@@ -65,7 +65,10 @@ const (
 const retryRefused = time.Minute
 
 func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed.Answer, log *slog.Logger) (_ *pipeline, err error) {
-	p := &pipeline{config: c, log: log, store: newStore(&c.Storage), limits: runningLimits(c.Memory)}
+	p := &pipeline{config: c, log: log, limits: runningLimits(c.Memory)}
+	if p.store, err = openStore(&c.Storage); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())

@@ -68,7 +68,7 @@ func (f *snapshotFlags) options() (checkpoint.Options, error) {
 		if err != nil {
 			return checkpoint.Options{}, err
 		}
-		if f.store, err = newCachedStore(c); err != nil {
+		if f.store, err = openStore(c); err != nil {
 			return checkpoint.Options{}, err
 		}
 		f.requests = c.Requests

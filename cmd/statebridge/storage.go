@@ -55,8 +55,8 @@ func loadStorage(flags *pflag.FlagSet) (*config.Storage, error) {
 	return config.LoadStorage(os.LookupEnv, storageOverrides(flags))
 }
 
-// newCachedStore is for commands that come again; run has its pins instead.
-func newCachedStore(c *config.Storage) (storage.Remote, error) {
+// openStore gives the store of all that opens snapshots, with the cache before it when one is set.
+func openStore(c *config.Storage) (storage.Remote, error) {
 	if c.Cache == "" {
 		return newStore(c), nil
 	}

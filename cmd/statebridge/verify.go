@@ -188,11 +188,16 @@ func snapshotsOf(c *config.Config, args []string) (*verify.Snapshots, error) {
 	if err := os.MkdirAll(tempDir(c), 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
+	store, err := openStore(&c.Storage)
+	if err != nil {
+		return nil, err
+	}
 	limits := runningLimits(c.Memory)
 	o := limits.options()
+	o.Reading.Requests = c.Storage.Requests
 	o.PathMap, o.TempDir, o.Hints = maps, tempDir(c), hints
 	return &verify.Snapshots{
-		Store: newStore(&c.Storage), Options: o,
+		Store: store, Options: o,
 		TempDir: tempDir(c), Pins: filepath.Join(c.DataDir, "pins", c.Source.Name), Only: strings.Join(args, ""),
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -163,4 +164,43 @@ func TestLimit(t *testing.T) {
 	if f.reads.Load() != 0 {
 		t.Error("what was used last is gone")
 	}
+}
+
+// TestDeletedMeanwhile: several processes share a directory that someone deletes and damages again and again, and all read the right bytes.
+func TestDeletedMeanwhile(t *testing.T) {
+	dir, f := filepath.Join(t.TempDir(), "cache"), sample()
+	ctx, cancel := context.WithCancel(t.Context())
+	var spoiler, readers sync.WaitGroup
+	spoiler.Go(func() {
+		for n := 0; ctx.Err() == nil; n++ {
+			if n%2 == 0 {
+				_ = os.RemoveAll(dir) // a reader may be writing there
+				continue
+			}
+			files, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+			for _, name := range files {
+				_ = os.Truncate(name, 5000)
+			}
+		}
+	})
+	for process := range 4 {
+		store := New(dir, 300_000, f)
+		readers.Go(func() {
+			for n := range 200 {
+				file, err := store.OpenSized(ctx, "s3://b/k", int64(len(f.content)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				off := (n*7919 + process) % 150_000
+				p := make([]byte, 50_000)
+				if err := file.ReadAt(ctx, p, int64(off)); err != nil || !bytes.Equal(p, f.content[off:][:len(p)]) {
+					t.Errorf("process %d: %d bytes at %d are not those of the file: %v", process, len(p), off, err)
+				}
+			}
+		})
+	}
+	readers.Wait()
+	cancel()
+	spoiler.Wait()
 }

@@ -18,6 +18,8 @@ type Faults struct {
 	next     []http.HandlerFunc // for the requests to come; nil lets one through
 	match    func(*http.Request) bool
 	requests int
+	outage   func(n int) http.HandlerFunc
+	asked    int // since the outage began
 }
 
 // StartFaults starts a proxy before the server at target.
@@ -51,6 +53,14 @@ func (f *Faults) Next(match func(*http.Request) bool, spoil ...http.HandlerFunc)
 	f.match, f.next, f.requests = match, spoil, 0
 }
 
+// Outage spoils requests for as long as it lasts, which is until it is called again: of each it is asked what to do by its number, from 1
+// on, and nil lets it through. A nil outage is none.
+func (f *Faults) Outage(spoil func(n int) http.HandlerFunc) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.outage, f.asked = spoil, 0
+}
+
 // Left counts the faults that no request has met yet.
 func (f *Faults) Left() int {
 	f.mu.Lock()
@@ -69,6 +79,10 @@ func (f *Faults) take(r *http.Request) http.HandlerFunc {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.requests++
+	if f.outage != nil {
+		f.asked++
+		return f.outage(f.asked)
+	}
 	if len(f.next) == 0 || !f.match(r) {
 		return nil
 	}
