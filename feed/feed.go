@@ -52,7 +52,6 @@ type Feed struct {
 
 	passed     map[string]time.Time // snapshots that can't be read, by address, and when that was seen
 	checked    bool                 // that the newest epochs were published under this config
-	logged     string               // the snapshot that was warned of last, and of what
 	incomplete error                // of the newest snapshot that lacked a file
 	seen       checkpoint.Found     // the newest snapshot that was found to need an answer
 }
@@ -112,9 +111,9 @@ func (f *Feed) Run(ctx context.Context) error {
 			case errors.Is(err, errNothing):
 				f.forgetAnswers()
 			case errors.Is(err, storage.ErrUnavailable):
-				f.log.WarnContext(ctx, "the storage does not answer, looking again later", "error", err)
+				f.once(ctx, slog.LevelWarn, "the storage does not answer, looking again later", "", storageSaid, err)
 			case passing(err):
-				f.log.ErrorContext(ctx, "snapshot passed over, waiting for the next", "error", err)
+				f.once(ctx, slog.LevelError, "snapshot passed over, waiting for the next", "", snapshotSaid, err)
 			default:
 				return err
 			}

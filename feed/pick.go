@@ -123,14 +123,9 @@ func (f *Feed) release(pins []*checkpoint.Pin) error {
 	return errors.Join(errs...)
 }
 
-// logOnce warns of a snapshot once; the same again is for debugging.
+// logOnce warns of a snapshot once.
 func (f *Feed) logOnce(ctx context.Context, text string, found checkpoint.Found, err error) {
-	level := slog.LevelWarn
-	if f.logged == found.Location+text {
-		level = slog.LevelDebug
-	}
-	f.logged = found.Location + text
-	f.log.Log(ctx, level, text, "checkpoint_id", found.ID, "error", err)
+	f.once(ctx, slog.LevelWarn, text, found.Location, snapshotSaid, err, "checkpoint_id", found.ID)
 }
 
 // next chooses the snapshot to publish: the first one after the newest that was, or the newest when many wait, a question is open or a consumer is new. Checkpoint ids of

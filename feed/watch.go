@@ -27,6 +27,7 @@ type Watch struct {
 	found []checkpoint.Found
 	err   error
 	told  bool // that there is none
+	said  said
 }
 
 // Snapshots lists the checkpoints there are, newest last. A directory that does not exist (yet) has none.
