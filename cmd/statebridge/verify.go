@@ -34,7 +34,7 @@ func newVerify() *cobra.Command {
 		Use:   "verify [SNAPSHOT] --config FILE",
 		Short: "Compare the sinks' tables with the snapshot they stand at, row by row",
 		Long: `Verify reads the position of each table and compares its rows with those of that snapshot. It prints a line for each row that is missing, different or extra, and
-exits with 1 if there is any. With --repair those rows, and no others, are put right, each table in one transaction that is refused if the target has moved meanwhile.
+exits with 1 if there is any, or if tables that a sink with atomic: source joins stand at several checkpoints. With --repair those rows, and no others, are put right, each table in one transaction that is refused if the target has moved meanwhile.
 
 It can be used while run is going on: a table that moves while it is compared is compared again. With SNAPSHOT the tables must stand at that one.`,
 		Example: `  statebridge verify --config statebridge.yaml
@@ -89,10 +89,31 @@ func (f *verifyFlags) run(cmd *cobra.Command, c *config.Config, args []string) (
 			errs = append(errs, fmt.Errorf("sink %s, consumer %s: %d rows differ", k.sink, k.Consumer.Name, left))
 		}
 	}
+	errs = append(errs, f.together(cmd.Context(), c, checks)...)
 	if printer.table != nil {
 		errs = append(errs, printer.table.Flush())
 	}
 	return flushed(out, errors.Join(errs...))
+}
+
+// together looks at the tables of each sink that joins them.
+func (f *verifyFlags) together(ctx context.Context, c *config.Config, checks []check) (errs []error) {
+	for _, s := range c.Sinks {
+		var tables []sinks.Table
+		var sink sinks.Sink
+		for _, k := range checks {
+			if s.Joins() && k.sink == s.Name {
+				sink, tables = k.Sink, append(tables, sinks.Table{Source: k.Source, Consumer: k.Consumer.Name})
+			}
+		}
+		if len(tables) < 2 {
+			continue
+		}
+		if err := verify.Together(ctx, sink, tables, f.wait); err != nil {
+			errs = append(errs, fmt.Errorf("sink %s: %w", s.Name, err))
+		}
+	}
+	return errs
 }
 
 func outcome(r verify.Result) string {

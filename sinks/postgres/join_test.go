@@ -82,7 +82,7 @@ func TestReaderSeesTablesTogether(t *testing.T) {
 		defer cancel()
 		for _, w := range workers {
 			if err := w.Wait(wait, epochs...); err != nil {
-				t.Fatalf("%v (%v)", err, w.Failing())
+				t.Fatalf("%v, %v (%v)", context.Cause(ctx), err, w.Failing())
 			}
 		}
 	}
