@@ -74,6 +74,9 @@ type Joint interface {
 // ErrFenced says that the target is no longer as it was when its position was read: another worker wrote to it, or its rows were lost.
 var ErrFenced = errors.New("the target has moved since its position was read")
 
+// ErrAgain says that the target has refused a row without saying which. Applied again, the epoch is refused by name, or goes on without the row.
+var ErrAgain = errors.New("the next attempt looks for the row")
+
 // ErrNullKey is why a row is refused whose key has a null in it: no target tells rows apart by a null.
 var ErrNullKey = errors.New("a key column is null; with `columns: {key: key, …}` the consumer keeps the whole key, nulls and all, in one column")
 

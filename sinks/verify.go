@@ -15,13 +15,14 @@ type Verifier interface {
 	// tempDir takes what does not fit memory; "" is the system's.
 	Verify(ctx context.Context, t Table, at Position, tempDir string) (Verification, error)
 	// Mend puts the rows right that are named, in one transaction that begins only if the target still stands at the position; else ErrFenced.
-	// The epoch stays the same, the revision grows; rows is how many there are then. The table has been prepared.
+	// The epoch stays the same, the revision grows; rows is how many there are then. The table has been prepared. ErrAgain: as with Commit.
 	Mend(ctx context.Context, t Table, at Position, rows uint64, differences []Difference) error
 }
 
 // Verification compares rows and changes none. What it tells holds only once Rest has given nil.
 type Verification interface {
 	// Expect takes rows that the table should hold, each once and as changes with Key and After, some thousands a call, and tells of those that are missing or different.
+	// A row that the target can't hold is missing.
 	Expect(ctx context.Context, rows []stream.Change, tell func(Difference) error) error
 	// Rest tells of the rows that nobody expected. ErrFenced: the target has moved meanwhile.
 	Rest(ctx context.Context, tell func(Difference) error) error
@@ -44,6 +45,9 @@ type Difference struct {
 	Want    []byte   // the row as it should be; nil when it is extra
 	Have    []byte   // the row as the target shows it; nil when it is missing
 }
+
+// Unheld is the difference of a row that the target can't hold, so that it is not there for sure; what may be there in its place is extra.
+func Unheld(c stream.Change) Difference { return Difference{Kind: Missing, Key: c.Key, Want: c.After} }
 
 // Mend puts rows right by an epoch that leads from a position to itself: what all targets can do whose extra rows have key columns.
 func Mend(ctx context.Context, s Sink, t Table, at Position, rows uint64, differences []Difference) (err error) {

@@ -55,11 +55,12 @@ const (
 func (c *Check) Run(ctx context.Context, tell func(sinks.Difference) error) (Result, error) {
 	result, err := c.round(ctx, tell)
 	left := result.Differences() - result.Mended
-	for c.Repair && err == nil && left > 0 {
+	for mended := result.Mended; c.Repair && err == nil && left > 0 && mended > 0; { // what the target can't hold is left in the end
 		var more Result
 		more, err = c.round(ctx, func(sinks.Difference) error { return nil })
-		result.Mended += more.Mended
-		left = more.Differences() - more.Mended
+		mended = more.Mended
+		result.Mended += mended
+		left = more.Differences() - mended
 	}
 	return result, err
 }
@@ -205,7 +206,7 @@ func (b *batch) add(project *state.Projection, row *state.Row) (err error) {
 	return nil
 }
 
-// mend puts right what fits memory; the next round finds the rest.
+// mend puts right what fits memory, but for rows that the target can't hold; the next round finds the rest.
 func (c *Check) mend(ctx context.Context, t sinks.Table, at sinks.Position, r *Result, found *spool) error {
 	var list []sinks.Difference
 	size := 0
@@ -222,9 +223,18 @@ func (c *Check) mend(ctx context.Context, t sinks.Table, at sinks.Position, r *R
 	if err := c.Sink.Prepare(ctx, t); err != nil {
 		return err
 	}
-	if err := c.Sink.Mend(ctx, t, at, r.Rows, list); err != nil {
+	unheld := map[string]bool{}
+	t.Refused = func(_ context.Context, change stream.Change, _ *sinks.RowError) error {
+		unheld[string(change.Key)] = true
+		return nil
+	}
+	err = c.Sink.Mend(ctx, t, at, r.Rows, list)
+	if errors.Is(err, sinks.ErrAgain) {
+		err = c.Sink.Mend(ctx, t, at, r.Rows, list)
+	}
+	if err != nil {
 		return err
 	}
-	r.Mended = uint64(len(list))
+	r.Mended = uint64(len(list) - len(unheld))
 	return nil
 }

@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,13 +30,14 @@ type rig struct {
 	t    *testing.T
 	job  string
 	sink *sqlite.Sink
+	file string
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, job: fixture.One(t, fixture.Unpack(t, fixture.Ended), "checkpoints/*")}
+	r := &rig{t: t, job: fixture.One(t, fixture.Unpack(t, fixture.Ended), "checkpoints/*"), file: filepath.Join(t.TempDir(), "x.db")}
 	var err error
-	if r.sink, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"), sqlite.Options{}); err != nil {
+	if r.sink, err = sqlite.Open(t.Context(), r.file, sqlite.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.sink.Close() })
@@ -127,6 +129,32 @@ func TestRepairInParts(t *testing.T) {
 				t.Errorf("%+v, %v", result, err)
 			}
 		})
+	}
+}
+
+// TestRepairBesideRefusedRows: what the target can't hold is told each time, keeps nothing else from being put right, and is not tried for ever.
+func TestRepairBesideRefusedRows(t *testing.T) {
+	r := newRig(t)
+	r.stand(1, 1)
+	db, err := sql.Open("sqlite", r.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range []string{
+		"CREATE TABLE refused AS SELECT key FROM live LIMIT 2", "DELETE FROM live WHERE key IN (SELECT key FROM live LIMIT 5)",
+		"CREATE TRIGGER guard BEFORE INSERT ON live WHEN EXISTS (SELECT 1 FROM refused WHERE key = new.key) BEGIN SELECT RAISE(ABORT, 1); END",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	r.Repair = true
+	for _, want := range []verify.Result{{Missing: 5, Mended: 3}, {Missing: 2}} {
+		result, told, err := r.count()
+		if err != nil || result.Missing != want.Missing || result.Mended != want.Mended || result.Differences() != want.Missing {
+			t.Errorf("%+v, %v, %v; want %+v", result, told, err, want)
+		}
 	}
 }
 

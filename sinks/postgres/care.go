@@ -57,7 +57,7 @@ func refusal(err error) *pgconn.PgError {
 // again lets the epoch come once more, to be applied with care.
 func (x *transaction) again(e *pgconn.PgError, how care) error {
 	x.sink.cares.set(x.sink.name(x.table), how)
-	return fmt.Errorf("%w; the next attempt looks for the row", discreet(e))
+	return fmt.Errorf("%w; %w", discreet(e), sinks.ErrAgain)
 }
 
 // explain names the row that the server refused, as far as it can be told.

@@ -66,11 +66,34 @@ func (p *picky) take(full bool, changes ...stream.Change) error {
 		if err = try(p.T, p.sink, p.table, epoch(p.table, p.number, full), changes...); err == nil || errors.As(err, &permanent) {
 			break
 		}
-		if !strings.Contains(err.Error(), "the next attempt looks for the row") || strings.Contains(err.Error(), "secret") {
+		if !errors.Is(err, sinks.ErrAgain) || strings.Contains(err.Error(), "secret") {
 			p.Fatalf("err = %v", err)
 		}
 	}
 	return err
+}
+
+// verify compares the table with the rows of some changes.
+func (p *picky) verify(rows ...stream.Change) string {
+	p.Helper()
+	at, err := p.sink.Position(p.Context(), p.table)
+	if err != nil {
+		p.Fatal(err)
+	}
+	v, err := p.sink.Verify(p.Context(), p.table, at, "")
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer v.Close(p.Context())
+	var found []string
+	tell := func(d sinks.Difference) error {
+		found = append(found, fmt.Sprintf("%s %s", d.Kind, d.Key))
+		return nil
+	}
+	if err := errors.Join(v.Expect(p.Context(), rows, tell), v.Rest(p.Context(), tell)); err != nil {
+		p.Fatal(err)
+	}
+	return strings.Join(found, ", ")
 }
 
 func (p *picky) ids(schema string) (ids []string) {
@@ -111,6 +134,9 @@ func TestServerRefusesRows(t *testing.T) {
 				}
 				if d := cmp.Diff([]string{"1", "2", "6", "9"}, p.ids(schema)); d != "" {
 					t.Errorf("full %v: rows (-want +got):\n%s", full, d)
+				}
+				if found := p.verify(changes...); found != `missing {"id":5}` {
+					t.Errorf("full %v: verify says %q", full, found)
 				}
 			}
 			if err := p.take(false, row('c', 5, `"amount":"5"`), row('d', 9, "")); err != nil || len(p.letters) > 0 {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,20 +138,10 @@ func (v *verification) Expect(ctx context.Context, rows []stream.Change, tell fu
 	if len(rows) == 0 {
 		return nil
 	}
-	if _, err := v.tx.Exec(ctx, "TRUNCATE "+staging); err != nil {
-		return classify(err)
-	}
-	if err := v.Apply(ctx, rows); err != nil {
+	held, err := v.hold(ctx, rows, tell)
+	if err != nil {
 		return err
 	}
-	err := v.copying.flush(1)
-	if err == nil {
-		err = v.copying.end()
-	}
-	if err != nil {
-		return v.explain(err)
-	}
-	v.copying = nil
 	if _, err := v.tx.Exec(ctx, v.keep); err != nil {
 		return classify(err)
 	}
@@ -166,7 +157,7 @@ func (v *verification) Expect(ctx context.Context, rows []stream.Change, tell fu
 		if err := found.Scan(&n, &absent, &d.Columns, &d.Have); err != nil {
 			return err
 		}
-		d.Key, d.Want = rows[n-1].Key, rows[n-1].After
+		d.Key, d.Want = held[n-1].Key, held[n-1].After
 		if absent {
 			d.Kind, d.Columns, d.Have = sinks.Missing, nil, nil
 		}
@@ -175,6 +166,64 @@ func (v *verification) Expect(ctx context.Context, rows []stream.Change, tell fu
 		}
 	}
 	return classify(found.Err())
+}
+
+// hold stages the rows that the table can hold, gives them, and tells of the others.
+func (v *verification) hold(ctx context.Context, rows []stream.Change, tell func(sinks.Difference) error) ([]stream.Change, error) {
+	if _, err := v.tx.Exec(ctx, "SAVEPOINT rows"); err != nil {
+		return nil, classify(err)
+	}
+	for unheld := map[int]bool{}; ; {
+		if _, err := v.tx.Exec(ctx, "TRUNCATE "+staging); err != nil {
+			return nil, classify(err)
+		}
+		held, at, err := v.copyAll(ctx, rows, unheld)
+		if err == nil {
+			_, err = v.tx.Exec(ctx, "RELEASE SAVEPOINT rows")
+			for i := range unheld {
+				err = cmp.Or(err, tell(sinks.Unheld(rows[i])))
+			}
+			return held, classify(err)
+		}
+		if at < 0 {
+			return nil, v.explain(err)
+		}
+		unheld[at] = true // and the rest once more
+		if _, err := v.tx.Exec(ctx, "ROLLBACK TO SAVEPOINT rows"); err != nil {
+			return nil, classify(err)
+		}
+	}
+}
+
+// copyAll stages rows, and notes those that can't be written. An error comes with the row that the server refuses, -1 when it is about none.
+func (v *verification) copyAll(ctx context.Context, rows []stream.Change, unheld map[int]bool) (held []stream.Change, at int, err error) {
+	var places []int
+	v.copying = startCopy(ctx, v.tx.Conn().PgConn(), v.statements.copyStaged)
+	defer func() { v.copying = nil }()
+	for i := range rows {
+		if unheld[i] {
+			continue
+		}
+		if v.stage(rows[i]) != nil {
+			unheld[i] = true
+			continue
+		}
+		held, places = append(held, rows[i]), append(places, i)
+		if err = v.copying.flush(chunk); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		if err = v.copying.flush(1); err == nil {
+			err = v.copying.end()
+		}
+	}
+	if e := refusal(err); e != nil {
+		if line, _ := copyPlace(e); line > 0 && line <= int64(len(places)) {
+			return nil, places[line-1], err
+		}
+	}
+	return held, -1, err
 }
 
 // Rest reads the table for rows that were not expected.

@@ -88,17 +88,14 @@ func (v *verification) expect(ctx context.Context, rows []stream.Change, tell fu
 	pipe := v.x.client.Pipeline()
 	replies, wants := make([]redis.Cmder, len(rows)), make([]map[string]string, len(rows))
 	for i, c := range rows {
-		key, _, err := v.x.locate(c)
-		if err != nil {
-			return err
+		key, want, unfit := v.form(c)
+		if unfit != nil {
+			continue
 		}
 		if err := v.expected.add(key); err != nil {
 			return err
 		}
-		if wants[i], err = v.values(c); err != nil {
-			return err
-		}
-		if v.x.sink.options.Encoding == Hash {
+		if wants[i] = want; v.x.sink.options.Encoding == Hash {
 			replies[i] = pipe.HGetAll(ctx, key)
 		} else {
 			replies[i] = pipe.Get(ctx, key)
@@ -108,6 +105,12 @@ func (v *verification) expect(ctx context.Context, rows []stream.Change, tell fu
 		return classify(err)
 	}
 	for i, c := range rows {
+		if replies[i] == nil {
+			if err := tell(sinks.Unheld(c)); err != nil {
+				return err
+			}
+			continue
+		}
 		d, differs, err := v.compare(replies[i], wants[i])
 		if err != nil {
 			return classify(err)
@@ -120,6 +123,14 @@ func (v *verification) expect(ctx context.Context, rows []stream.Change, tell fu
 		}
 	}
 	return nil
+}
+
+// form gives a row's key and what it must hold.
+func (v *verification) form(c stream.Change) (key string, want map[string]string, err error) {
+	if key, _, err = v.x.locate(c); err == nil {
+		want, err = v.values(c)
+	}
+	return key, want, err
 }
 
 // whole is the member under which the only value of a string stands.

@@ -33,6 +33,10 @@ func testSpared(t *testing.T, target Target) {
 	if fmt.Sprint(kept) != fmt.Sprint(want) {
 		t.Errorf("kept %q, want %q", kept, want)
 	}
+	found, err := b.verify(`{"id":"b","s":"three","n":3}`, string(bad('u', "a", 7).After), `{"id":"x","s":"fits","n":9}`, string(bad('c', "z", 8).After))
+	if err != nil || fmt.Sprint(describe(found)) != `[missing {"id":"a"} missing {"id":"z"}]` {
+		t.Errorf("verify says %q, %v", describe(found), err)
+	}
 	full := errors.New("no room for letters")
 	b.table.Refused = func(context.Context, stream.Change, *sinks.RowError) error { return full }
 	if err := b.try(b.next(false), bad('u', "b", 9)); !errors.Is(err, full) {

@@ -86,14 +86,18 @@ func (v *verification) prepare(ctx context.Context, query string, columns []stre
 // Expect looks up each row.
 func (v *verification) Expect(ctx context.Context, rows []stream.Change, tell func(sinks.Difference) error) error {
 	for _, c := range rows {
-		if column, err := v.keep.bind(c.Key); err != nil {
-			return v.refuse(column, err)
+		_, unfit := v.equal.bind(c.After)
+		if unfit == nil {
+			_, unfit = v.keep.bind(c.Key)
+		}
+		if unfit != nil {
+			if err := tell(sinks.Unheld(c)); err != nil {
+				return err
+			}
+			continue
 		}
 		if _, err := v.keep.ExecContext(ctx, v.keep.args...); err != nil {
 			return classify(err)
-		}
-		if column, err := v.equal.bind(c.After); err != nil {
-			return v.refuse(column, err)
 		}
 		d, differs, err := v.compare(ctx)
 		if err != nil {
@@ -108,10 +112,6 @@ func (v *verification) Expect(ctx context.Context, rows []stream.Change, tell fu
 		}
 	}
 	return nil
-}
-
-func (v *verification) refuse(column string, err error) error {
-	return sinks.Permanent(fmt.Errorf("consumer %q: a row of the snapshot can't be held by the target, column %q: %w", v.table.Consumer, column, err))
 }
 
 // compare looks up the row that is bound.
