@@ -27,14 +27,14 @@ type Options struct {
 	Join   bool   // use the server of the process that holds Dir, if one does
 	Listen string // loopback address on which the embedded server listens, such as 127.0.0.1:4222; empty: none. With User it asks for User and Password
 
-	BatchBytes int // size of a message body that holds several changes; 256 KiB when 0
+	BatchBytes int // size of a message body that holds several changes; 512 KiB when 0
 	Window     int // bytes published and not yet acknowledged; 8 MiB when 0
 	ReadAhead  int // bytes of messages that wait in each reading; 32 MiB when 0
 }
 
 const (
 	defaultPrefix = "statebridge"
-	defaultBatch  = 256 << 10 // a server needs a fifth less for each byte than in messages of 64 KiB; larger ones gain nothing
+	defaultBatch  = 512 << 10 // a server needs a fifth less for each byte than in messages of 64 KiB; larger ones gain next to nothing
 	defaultWindow = 8 << 20   // more gains nothing on one machine, and would no longer lie in its caches
 	defaultAhead  = 32 << 20
 	maxInline     = 8 << 20 // servers advise against larger messages, even where they are allowed

@@ -59,7 +59,7 @@ type pending struct {
 // minWeight is what a small message counts for in the window, so that their number is bounded too.
 const minWeight = 8 << 10
 
-// firstBuffer is what a body starts with, and grows from: with many partitions and few changes most stay small.
+// firstBuffer is what the first body of a lane starts with, and grows from: with many partitions and few changes most stay small.
 const firstBuffer = 16 << 10
 
 func newWriter(ctx context.Context, p *Publisher, e Epoch) (*Writer, error) {
@@ -118,20 +118,24 @@ func (w *Writer) add(ctx context.Context, l *lane, c *Change) error {
 		return w.addLarge(ctx, l, c)
 	}
 	if l.body == nil {
-		l.body = w.buffer()
+		l.body = w.buffer(l)
 	}
 	l.body = l.frame.append(l.body, c)
 	l.lines++
 	return nil
 }
 
-func (w *Writer) buffer() []byte {
+// buffer gives an empty body, of full size once the lane has filled one: growing there costs as much as filling.
+func (w *Writer) buffer(l *lane) []byte {
 	select {
 	case b := <-w.spare:
 		return b[:0]
 	default:
-		return make([]byte, 0, min(firstBuffer, w.batch))
 	}
+	if l.n > 0 {
+		return make([]byte, 0, w.batch)
+	}
+	return make([]byte, 0, min(firstBuffer, w.batch))
 }
 
 // addLarge puts a change that no message can hold into the object store, and a line that names it into the stream.
@@ -142,7 +146,7 @@ func (w *Writer) addLarge(ctx context.Context, l *lane, c *Change) error {
 	if _, err := w.src.large.Put(ctx, jetstream.ObjectMeta{Name: ref.Name}, bytes.NewReader(line)); err != nil {
 		return fmt.Errorf("object of %d bytes: %w", len(line), err)
 	}
-	body, err := l.frame.appendObject(w.buffer(), c, ref)
+	body, err := l.frame.appendObject(w.buffer(l), c, ref)
 	l.body, l.lines = body, 1
 	return err
 }
