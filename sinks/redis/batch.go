@@ -15,13 +15,15 @@ const (
 	batchBytes   = 1 << 20
 )
 
-// batch is what travels in one pipeline.
+// batch is what travels at once: the commands of one transaction, or a pipeline of calls.
 type batch struct {
-	calls []call
-	keys  []any // of the rows, for the set of keys that a full epoch has seen
-	has   map[string]bool
-	gone  []string // of the keys, those of deleted rows
+	rows  int
 	size  int
+	gone  []string // keys of deleted rows
+	plain plain
+	calls []call
+	keys  []any // of the rows of the calls, for the set of keys that a full epoch has seen
+	has   map[string]bool
 	texts texts
 }
 
@@ -32,9 +34,11 @@ type call struct {
 	writes bool // not all of it is deletes
 }
 
-func newBatch() *batch { return &batch{has: make(map[string]bool, callRows)} }
+func newBatch() *batch { return &batch{has: map[string]bool{}} }
 
-func (b *batch) empty() bool { return len(b.keys) == 0 }
+func (b *batch) empty() bool { return b.rows == 0 }
+
+func (b *batch) count(size int) { b.rows, b.size = b.rows+1, b.size+size }
 
 // add puts a row into the batch: into the one call that a server gets, or into a call of its own.
 func (b *batch) add(key string, size int, single bool, args ...any) {
@@ -43,7 +47,8 @@ func (b *batch) add(key string, size int, single bool, args ...any) {
 	}
 	c := &b.calls[len(b.calls)-1]
 	c.keys, c.args = append(c.keys, key), append(c.args, args...)
-	b.keys, b.has[key], b.size = append(b.keys, key), true, b.size+size
+	b.keys, b.has[key] = append(b.keys, key), true
+	b.count(size)
 	if args[0] == "d" {
 		b.gone = append(b.gone, key)
 	} else {

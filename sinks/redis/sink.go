@@ -50,6 +50,7 @@ type Sink struct {
 
 	mu     sync.Mutex
 	client redis.UniversalClient
+	idle   []*link
 	limit  int               // bytes of the longest value that the server takes
 	tables map[string]*table // by position key
 	turns  turns
@@ -89,6 +90,7 @@ func Open(_ context.Context, url string, o Options) (*Sink, error) {
 
 // Close closes the connections.
 func (s *Sink) Close() error {
+	s.dropLinks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.client == nil {

@@ -38,8 +38,10 @@ type transaction struct {
 	all, key *jsonscan.Columns
 	keyed    []int // where the key columns stand among all
 	part     [][]byte
+	text     []byte // of the key at hand
 	tried    []byte // room to see whether a value can be written
 	next     *batch
+	spare    plain     // room of a batch that has arrived
 	way      chan sent // of the batch on its way; nil when there is none
 	rows     int64
 	memory   error // the server has no room: only deletes go on, and the epoch fails with this at its end
@@ -75,6 +77,7 @@ func (s *Sink) Begin(ctx context.Context, t sinks.Table, from sinks.Position, to
 		x.swap = &swap{x: x, before: from.Revision}
 	}
 	if err := x.begin(ctx, from); err != nil {
+		s.dropLinks()
 		return nil, classify(err)
 	}
 	return x, nil
@@ -121,11 +124,13 @@ func (x *transaction) begin(ctx context.Context, from sinks.Position) error {
 	return x.client.Unlink(ctx, x.seen).Err()
 }
 
-// deliver sends a batch, and says how many of the rows of a full epoch were there before. A server without memory takes deletes in a script, and
-// nothing behind MULTI.
+// plainly says whether rows change by plain commands. A server without memory takes deletes in a script, and nothing behind MULTI.
+func (x *transaction) plainly() bool { return x.watched != nil && x.memory == nil }
+
+// deliver sends a batch, and says how many of the rows of a full epoch were there before.
 func (x *transaction) deliver(ctx context.Context, b *batch) (there int64, err error) {
-	if x.watched != nil && x.memory == nil {
-		return x.watched.send(ctx, b)
+	if len(b.plain.bytes) > 0 {
+		return x.watched.send(b)
 	}
 	return b.send(ctx, x.client, x.head, x.guard, x.seen)
 }
@@ -154,7 +159,7 @@ func (x *transaction) change(ctx context.Context, c stream.Change) error {
 	if err != nil || x.memory != nil && c.Op != 'd' {
 		return err
 	}
-	if x.full() || !x.single && x.next.has[key] {
+	if x.full() || !x.single && x.next.has[string(key)] {
 		if err := x.send(ctx); err != nil {
 			return err
 		}
@@ -168,10 +173,10 @@ func (x *transaction) change(ctx context.Context, c stream.Change) error {
 
 func (x *transaction) full() bool {
 	limit := pipelineRows
-	if x.single && x.watched == nil {
+	if x.single && !x.plainly() {
 		limit = callRows
 	}
-	return len(x.next.keys) >= limit || x.next.size >= batchBytes
+	return x.next.rows >= limit || x.next.size >= batchBytes
 }
 
 // send waits for the batch before and starts this one, so that batches take effect in order.
@@ -185,6 +190,7 @@ func (x *transaction) send(ctx context.Context) error {
 		way <- sent{batch: b, there: there, err: err}
 	}()
 	x.next, x.way = newBatch(), way
+	x.next.plain, x.spare = x.spare, plain{}
 	return nil
 }
 
@@ -195,6 +201,7 @@ func (x *transaction) wait(ctx context.Context) error {
 	}
 	done := <-x.way
 	x.way = nil
+	x.spare = done.batch.plain.room()
 	if redis.HasErrorPrefix(done.err, "OOM") && !x.to.Full && x.swap == nil { // on a hidden side a delete makes no room: its key is noted
 		if x.memory == nil {
 			x.memory, x.next = classify(done.err), x.next.deletes(x.single)
@@ -231,9 +238,7 @@ func (x *transaction) Commit(ctx context.Context) error {
 			return classify(err)
 		}
 	}
-	if err := x.unwatch(ctx); err != nil {
-		return classify(err)
-	}
+	x.release()
 	at := x.to.Snapshot
 	members := []any{
 		x.token, "chain", x.to.Chain, "epoch", x.to.Number, "job", at.Job, "checkpoint_id", at.CheckpointID, "location", at.Location,
@@ -253,20 +258,25 @@ func (x *transaction) Commit(ctx context.Context) error {
 // Rollback waits for the batch on its way. The rows that are written stay; the epoch comes again and writes the same.
 func (x *transaction) Rollback(ctx context.Context) error {
 	_ = x.wait(ctx) // the error that led here has been told
-	return x.unwatch(ctx)
+	x.release()
+	return nil
 }
 
-func (x *transaction) unwatch(ctx context.Context) error {
-	if x.watched == nil {
-		return nil
+// release gives back the connection on which rows have changed, if it is still good. If not, others that lead there may be no better.
+func (x *transaction) release() {
+	w := x.watched
+	switch x.watched = nil; {
+	case w == nil:
+	case w.broken:
+		w.close()
+		x.sink.dropLinks()
+	default:
+		x.sink.giveLink(w.link)
 	}
-	err := x.watched.close(ctx)
-	x.watched = nil
-	return err
 }
 
-// locate gives a change's key, and its values unless it deletes.
-func (x *transaction) locate(c stream.Change) (key string, values [][]byte, err error) {
+// locate gives a change's key, and its values unless it deletes. They are valid until the next one.
+func (x *transaction) locate(c stream.Change) (key []byte, values [][]byte, err error) {
 	keys := x.part
 	if c.Op == 'd' {
 		keys, err = x.key.Scan(c.Key)
@@ -276,28 +286,40 @@ func (x *transaction) locate(c stream.Change) (key string, values [][]byte, err 
 		}
 	}
 	if err != nil {
-		return "", nil, x.refuse(c, "", err)
+		return nil, nil, x.refuse(c, "", err)
 	}
 	key, column, err := x.rowKey(keys)
 	if err != nil {
-		return "", nil, x.refuse(c, column, err)
+		return nil, nil, x.refuse(c, column, err)
 	}
 	return key, values, nil
 }
 
 // add puts a change into the batch.
-func (x *transaction) add(c stream.Change, key string, values [][]byte) error {
+func (x *transaction) add(c stream.Change, key []byte, values [][]byte) error {
 	if c.Op == 'd' {
-		x.next.add(key, len(key), x.single, "d")
+		x.remove(key)
 		return nil
+	}
+	if x.plainly() {
+		return x.addPlain(c, key, values)
 	}
 	args, column, err := x.form(c, values)
 	if err != nil {
 		x.next.texts.drop()
 		return x.refuse(c, column, err)
 	}
-	x.next.add(key, len(key)+len(c.After), x.single, args...)
+	x.next.add(string(key), len(key)+len(c.After), x.single, args...)
 	return nil
+}
+
+// remove puts the deletion of a key into the batch.
+func (x *transaction) remove(key []byte) {
+	if x.plainly() {
+		x.removePlain(key)
+	} else {
+		x.next.add(string(key), len(key), x.single, "d")
+	}
 }
 
 func (x *transaction) refuse(c stream.Change, column string, err error) error {
@@ -316,10 +338,10 @@ func (x *transaction) values(c stream.Change) ([][]byte, error) {
 }
 
 // rowKey makes the key of the values of the key columns. An error comes with the column that it is about, if it is one.
-func (x *transaction) rowKey(values [][]byte) (key, column string, err error) {
+func (x *transaction) rowKey(values [][]byte) (key []byte, column string, err error) {
 	if i := slices.IndexFunc(values, func(v []byte) bool { return v == nil }); i >= 0 {
-		return "", x.table.Columns[x.keyed[i]].Name, sinks.ErrNullKey
+		return nil, x.table.Columns[x.keyed[i]].Name, sinks.ErrNullKey
 	}
-	text, err := x.keys.append(nil, values)
-	return string(text), "", err
+	x.text, err = x.keys.append(x.text[:0], values)
+	return x.text, "", err
 }

@@ -127,10 +127,11 @@ func (v *verification) expect(ctx context.Context, rows []stream.Change, tell fu
 
 // form gives a row's key and what it must hold.
 func (v *verification) form(c stream.Change) (key string, want map[string]string, err error) {
-	if key, _, err = v.x.locate(c); err == nil {
+	text, _, err := v.x.locate(c)
+	if err == nil {
 		want, err = v.values(c)
 	}
-	return key, want, err
+	return string(text), want, err
 }
 
 // whole is the member under which the only value of a string stands.
@@ -292,6 +293,6 @@ func (x *transaction) drop(ctx context.Context, name []byte) error {
 			return err
 		}
 	}
-	x.next.add(string(text), len(text), x.single, "d")
+	x.remove(text)
 	return nil
 }
