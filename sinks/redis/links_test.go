@@ -217,3 +217,33 @@ func TestLoading(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestIdleLinkClosed: the server closes the connection on which the rows of an epoch came. The next epoch finds another one.
+func TestIdleLinkClosed(t *testing.T) {
+	server := sinktest.StartRedis(t)
+	c := dial(t, server.Addr)
+	s := open(t, server.URL, redis.Options{})
+	defer s.Close()
+	table := prepared(t, s, "c", id, value)
+	if err := try(t.Context(), s, table, epoch(table, 1, true), put(`{"id":"a"}`, `{"id":"a","value":"1"}`)); err != nil {
+		t.Fatal(err)
+	}
+	killed := 0
+	for line := range strings.Lines(c.ClientList(t.Context()).Val()) {
+		if number, _, _ := strings.Cut(strings.TrimPrefix(line, "id="), " "); strings.Contains(line, " cmd=hget ") {
+			if err := c.ClientKillByFilter(t.Context(), "id", number).Err(); err != nil {
+				t.Fatal(err)
+			}
+			killed++
+		}
+	}
+	if killed != 1 {
+		t.Fatalf("%d connections have sent an HGET last", killed)
+	}
+	if err := try(t.Context(), s, table, epoch(table, 2, false), put(`{"id":"a"}`, `{"id":"a","value":"2"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.HGet(t.Context(), "c:a", "value").Val(); got != "2" {
+		t.Errorf("value = %q", got)
+	}
+}
