@@ -32,6 +32,8 @@ type Bus struct {
 const (
 	ackTimeout = 30 * time.Second // of one publish; an attempt whose acknowledgement is missing is not committed
 	apiTimeout = 10 * time.Second // of one request without a deadline of its own
+
+	doorTimeout = 5 * time.Second // of a process that holds a directory and does not let others in yet
 )
 
 // Connect connects to the server at o.URL, or starts the embedded one on o.Dir. A directory that another process holds gives ErrInUse, or with o.Join its server.
@@ -40,7 +42,19 @@ func Connect(ctx context.Context, o Options, log *slog.Logger) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bus{opts: o, log: log, window: semaphore.NewWeighted(int64(o.Window)), closed: make(chan struct{})}
+	for deadline := time.Now().Add(doorTimeout); ; {
+		b, err := tryConnect(ctx, o, log)
+		if !errors.Is(err, errDoorShut) || time.Now().After(deadline) {
+			return b, err
+		}
+		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func tryConnect(ctx context.Context, o Options, log *slog.Logger) (b *Bus, err error) {
+	b = &Bus{opts: o, log: log, window: semaphore.NewWeighted(int64(o.Window)), closed: make(chan struct{})}
 	if o.URL == "" {
 		b.own, err = startEmbedded(ctx, o, log)
 		b.guest = o.Join && errors.Is(err, ErrInUse)

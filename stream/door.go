@@ -2,12 +2,15 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/nats-io/nats.go"
 )
@@ -86,6 +89,9 @@ func (d *door) close() {
 	d.guests.Wait()
 }
 
+// errDoorShut: the process that holds the directory has only begun, or is about to end.
+var errDoorShut = errors.New("its socket does not answer")
+
 // knocker dials the door of another process, whatever address it is told.
 type knocker struct{ dir string }
 
@@ -94,6 +100,9 @@ func (k knocker) Dial(string, string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), apiTimeout)
 	defer cancel()
 	c, err := new(net.Dialer).DialContext(ctx, "unix", doorPath(k.dir))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		err = fmt.Errorf("%w: %w", errDoorShut, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the process that uses %s lets nobody in: %w", k.dir, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestJoin: a second process that asks for it is let in to the embedded server of the first, and starts one where there is none.
@@ -34,6 +35,25 @@ func TestJoin(t *testing.T) {
 	e := publish(t, publisher(t, source(t, host, "bank"), "accounts"), fullEpoch(1, 2), row('r', 0, 1))
 	if head, ok, err := source(t, guest, "bank").Head(t.Context(), "accounts"); err != nil || !ok || head.Attempt != e.Attempt || *head.Rows != 1 {
 		t.Errorf("%v, %t, %v", head, ok, err)
+	}
+}
+
+// TestJoinWaitsForTheDoor of a process that has the directory and is still starting its server.
+func TestJoinWaitsForTheDoor(t *testing.T) {
+	o := Options{Dir: t.TempDir(), Join: true}
+	lock, err := lockDir(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	time.AfterFunc(300*time.Millisecond, func() { _ = lock.Close() }) // ends without having opened it
+	b, err := Connect(t.Context(), o, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if !b.Embedded() || time.Since(began) < 300*time.Millisecond {
+		t.Errorf("embedded: %t, after %s", b.Embedded(), time.Since(began))
 	}
 }
 
