@@ -58,11 +58,11 @@ var unpacked = sync.OnceValues(func() (*zip.Reader, error) {
 // oneChain opens the checkpoints of one chain, whose files are near.
 func oneChain(t testing.TB, name string) []*chained {
 	t.Helper()
-	return chainOver(t, name, nil)
+	return chainOver(t, name, nil, false)
 }
 
-// chainOver opens the checkpoints of one chain, whose files lie behind a link.
-func chainOver(t testing.TB, name string, link *fetch.Link) []*chained {
+// chainOver opens the checkpoints of one chain, whose files lie behind a link; early sends for the ends of their tables at once.
+func chainOver(t testing.TB, name string, link *fetch.Link, early bool) []*chained {
 	t.Helper()
 	z, err := unpacked()
 	if err != nil {
@@ -74,7 +74,7 @@ func chainOver(t testing.TB, name string, link *fetch.Link) []*chained {
 		if _, err := fs.Stat(z, dir); err != nil {
 			break
 		}
-		out = append(out, openChained(t, z, dir, link))
+		out = append(out, openChained(t, z, dir, link, early))
 	}
 	if len(out) < 2 {
 		t.Fatalf("chain %s has %d checkpoints", name, len(out))
@@ -95,12 +95,12 @@ func chains(t testing.TB, link func() *fetch.Link) map[string][]*chained {
 	}
 	out := map[string][]*chained{}
 	for _, name := range names {
-		out[name] = chainOver(t, name, link())
+		out[name] = chainOver(t, name, link(), true)
 	}
 	return out
 }
 
-func openChained(t testing.TB, z fs.FS, dir string, link *fetch.Link) *chained {
+func openChained(t testing.TB, z fs.FS, dir string, link *fetch.Link, early bool) *chained {
 	t.Helper()
 	c := &chained{name: dir, scan: map[string][][2]string{}, db: &database{files: files{}}}
 	for line := range lines(t, z, dir+"/tables.txt") {
@@ -117,6 +117,10 @@ func openChained(t testing.TB, z fs.FS, dir string, link *fetch.Link) *chained {
 		c.scan[w[0]] = append(c.scan[w[0]], [2]string{string(key), string(value)})
 	}
 	var err error
+	o := rocksdb.Options{Link: link}
+	if early {
+		o.Early = slices.DeleteFunc(slices.Sorted(maps.Keys(c.db.files)), func(name string) bool { return !isTable(name) })
+	}
 	c.db.db, err = rocksdb.Open(t.Context(), func(_ context.Context, name string) (storage.File, error) {
 		at := dir + "/" + name
 		if h := c.db.files[name]; h != nil {
@@ -124,7 +128,7 @@ func openChained(t testing.TB, z fs.FS, dir string, link *fetch.Link) *chained {
 		}
 		b, err := fs.ReadFile(z, at)
 		return link.File(slow{storage.NewInline(at, b), c}), err
-	}, rocksdb.Options{Link: link, Early: slices.DeleteFunc(slices.Sorted(maps.Keys(c.db.files)), func(name string) bool { return !isTable(name) })})
+	}, o)
 	if err != nil {
 		t.Fatal(dir, err)
 	}

@@ -52,7 +52,7 @@ func TestCompareStopsAtFaults(t *testing.T) {
 func stopsAtFaults(t *testing.T, link *fetch.Link, ofBase bool) {
 	lost := errors.New("lost")
 	for left := range int64(400) {
-		all := chainOver(t, "0008", link)
+		all := chainOver(t, "0008", link, false)
 		base, next := all[2], all[4]
 		broken := next
 		if ofBase {
@@ -96,7 +96,7 @@ func stopsAtFaults(t *testing.T, link *fetch.Link, ofBase bool) {
 func unneeded(link *fetch.Link, err error) bool { return link.Far() && err == nil }
 
 func TestCompareAsksSideBySide(t *testing.T) {
-	large := chainOver(t, "9020", fetch.NewLink(time.Second, fetch.Options{}))
+	large := chainOver(t, "9020", fetch.NewLink(time.Second, fetch.Options{}), false)
 	base, next := large[1], large[2]
 	next.delay = 5 * time.Millisecond
 	s := next.table("value", state.KindValue, 0).Compare(base.table("value", state.KindValue, 0), AllKeyGroups(128), ByFile)[0]

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"sync"
 
+	"github.com/statebridge/statebridge/checkpoint/flink"
 	"github.com/statebridge/statebridge/checkpoint/storage"
 )
 
@@ -32,11 +33,19 @@ type taken struct {
 const sizeUnknown = -1
 
 func (s *pinning) Open(ctx context.Context, uri string) (storage.File, error) {
-	return s.openSized(ctx, uri, sizeUnknown)
+	return s.openFrom(ctx, origin{uri: uri, size: sizeUnknown})
 }
 
-// openSized is Open where the metadata may have told the size.
-func (s *pinning) openSized(ctx context.Context, uri string, size int64) (storage.File, error) {
+// origin is where a file comes from.
+type origin struct {
+	uri   string
+	size  int64  // which the metadata may have told
+	found func() // is called once the first bytes have come, unless nil
+}
+
+// openFrom is Open where more is known.
+func (s *pinning) openFrom(ctx context.Context, from origin) (storage.File, error) {
+	uri := from.uri
 	s.mu.Lock()
 	t := s.files[uri]
 	if t == nil {
@@ -44,7 +53,7 @@ func (s *pinning) openSized(ctx context.Context, uri string, size int64) (storag
 		s.files[uri] = t
 	}
 	s.mu.Unlock()
-	t.once.Do(func() { t.name, t.err = s.pins.acquire(ctx, uri, size) })
+	t.once.Do(func() { t.name, t.err = s.pins.acquire(ctx, from) })
 	if t.err != nil {
 		return nil, t.err
 	}
@@ -56,7 +65,7 @@ func (s *pinning) reuse(ctx context.Context, uri string, size int64) storage.Fil
 	if name, ok := s.pins.known(uri, size); !ok || !s.pins.holds(name) {
 		return nil
 	}
-	f, err := s.openSized(ctx, uri, size)
+	f, err := s.openFrom(ctx, origin{uri: uri, size: size})
 	if err != nil { // released meanwhile, and not there any more
 		return nil
 	}
@@ -84,20 +93,24 @@ func (s *pinning) held() map[string]string {
 
 // acquire makes sure that the file at uri is held, and counts one more snapshot that needs it. A file that is held already is not
 // asked for when its name and size tell that it is the one.
-func (p *Pins) acquire(ctx context.Context, uri string, size int64) (name string, err error) {
-	name, ok := p.known(uri, size)
-	if !ok {
-		info, err := p.store.Stat(ctx, uri)
+func (p *Pins) acquire(ctx context.Context, from origin) (name string, err error) {
+	name, sure := p.known(from.uri, from.size)
+	if !sure {
+		info, err := p.store.Stat(ctx, from.uri)
 		if err != nil {
 			return "", err
 		}
-		size = info.Size
-		name = digest(fmt.Sprintf("%s\x00%d\x00%d%s", uri, info.Size, info.ModTime.UnixNano(), info.Version))
+		from.size = info.Size
+		name = digest(fmt.Sprintf("%s\x00%d\x00%d%s", from.uri, info.Size, info.ModTime.UnixNano(), info.Version))
 	}
 	for {
 		wait, mine := p.claim(name)
 		if mine {
-			return name, p.settle(name, p.fetch(ctx, uri, size, filepath.Join(p.filesDir(), name)))
+			err := p.fetch(ctx, from, filepath.Join(p.filesDir(), name))
+			if !sure && !errors.Is(err, fs.ErrNotExist) {
+				err = found(err) // by the look at it
+			}
+			return name, p.settle(name, err)
 		}
 		if wait == nil {
 			return name, nil
@@ -160,8 +173,8 @@ func (p *Pins) settle(name string, err error) error {
 }
 
 // fetch links the file, or copies it where it cannot be linked.
-func (p *Pins) fetch(ctx context.Context, uri string, size int64, target string) error {
-	if path, err := storage.LocalPath(uri); err == nil {
+func (p *Pins) fetch(ctx context.Context, from origin, target string) error {
+	if path, err := storage.LocalPath(from.uri); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
 			err = os.Link(path, target)
 		}
@@ -178,12 +191,12 @@ func (p *Pins) fetch(ctx context.Context, uri string, size int64, target string)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return p.copy(ctx, uri, size, target)
+	return p.copy(ctx, from, target)
 }
 
 // copy gives the file its name when it is whole.
-func (p *Pins) copy(ctx context.Context, uri string, size int64, target string) (err error) {
-	in, err := p.source(ctx, uri, size)
+func (p *Pins) copy(ctx context.Context, from origin, target string) (err error) {
+	in, err := p.source(ctx, from.uri, from.size)
 	if err != nil {
 		return err
 	}
@@ -191,16 +204,24 @@ func (p *Pins) copy(ctx context.Context, uri string, size int64, target string) 
 	tmp := target + ".new"
 	out, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return found(err) // so nothing was asked of the store, and the directory is not one to copy to
 	}
 	defer func() {
-		if err = errors.Join(err, out.Close()); err != nil {
+		if err = errors.Join(err, found(out.Close())); err != nil {
 			err = errors.Join(err, os.Remove(tmp))
 			return
 		}
-		err = os.Rename(tmp, target)
+		err = found(os.Rename(tmp, target))
 	}()
-	return write(ctx, out, in)
+	return write(ctx, out, in, from.found)
+}
+
+// found marks the fault of a file that is there: it is not looked for elsewhere.
+func found(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &flink.FoundError{Err: err}
 }
 
 // source opens the file by no request of its own where it is far: the first read tells whether it is there, and of that size.
@@ -214,15 +235,20 @@ func (p *Pins) source(ctx context.Context, uri string, size int64) (storage.File
 // copyPiece is how much of a file is asked for at once.
 const copyPiece = 1 << 20
 
-func write(ctx context.Context, out *os.File, in storage.File) error {
+func write(ctx context.Context, out *os.File, in storage.File, begun func()) error {
 	buf := make([]byte, min(in.Size(), copyPiece))
 	for off := int64(0); off < in.Size(); off += int64(len(buf)) {
 		buf = buf[:min(int64(len(buf)), in.Size()-off)]
-		if err := in.ReadAt(ctx, buf, off); err != nil {
-			return err
+		if err := in.ReadAt(ctx, buf, off); err != nil && off == 0 {
+			return err // which may be that there is none
+		} else if err != nil {
+			return found(err)
+		}
+		if begun != nil && off == 0 {
+			begun()
 		}
 		if _, err := out.Write(buf); err != nil {
-			return err
+			return found(err)
 		}
 	}
 	return nil

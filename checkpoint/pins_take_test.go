@@ -74,7 +74,7 @@ func TestPinsCopyOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// failing lets the first reads of state files hang until they are cancelled, and fails the others.
+// failing lets the first read of state files through, by which it is known where they lie, the next hang until they are cancelled, and fails the others.
 type failing struct {
 	*slow.Store
 	reads atomic.Int64
@@ -82,7 +82,7 @@ type failing struct {
 
 var errBroken = errors.New("broken")
 
-const failingRead = 8 // which shows that as many are under way
+const failingRead = 8 // which shows that about as many are under way
 
 func (s *failing) OpenSized(ctx context.Context, uri string, size int64) (storage.File, error) {
 	f, err := s.Store.OpenSized(ctx, uri, size)
@@ -97,8 +97,11 @@ type failingFile struct {
 	store *failing
 }
 
-func (f *failingFile) ReadAt(ctx context.Context, _ []byte, _ int64) error {
-	if f.store.reads.Add(1) >= failingRead {
+func (f *failingFile) ReadAt(ctx context.Context, p []byte, off int64) error {
+	switch n := f.store.reads.Add(1); {
+	case n == 1:
+		return f.File.ReadAt(ctx, p, off)
+	case n > failingRead:
 		return errBroken
 	}
 	<-ctx.Done()

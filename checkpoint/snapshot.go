@@ -284,7 +284,9 @@ func (s *Snapshot) openNow(ctx context.Context, ref flink.Ref, by *pinning) (sto
 	if f := by.reuse(ctx, h.Path, size); f != nil {
 		return f, nil
 	}
-	return s.resolver.OpenBy(ctx, h, func(ctx context.Context, uri string) (storage.File, error) { return by.openSized(ctx, uri, size) })
+	return s.resolver.OpenBy(ctx, h, func(ctx context.Context, uri string, found func()) (storage.File, error) {
+		return by.openFrom(ctx, origin{uri, size, found})
+	})
 }
 
 // readable leaves out what holds no state of its own: in-flight records, and what the coordinator keeps.

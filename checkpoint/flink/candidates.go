@@ -53,9 +53,10 @@ func byLength(maps []PathMap) []PathMap {
 	return sorted
 }
 
-// spelled gives m with From as path has it, and whether it applies: a user may leave "file:" out, or write three slashes.
+// spelled gives m with From as path has it, and whether it applies: a user may leave "file:" out, or write three slashes. The zero PathMap,
+// which only is learned, leaves every path as it is.
 func (m PathMap) spelled(path string) (PathMap, bool) {
-	if m.matches(path) {
+	if m == (PathMap{}) || m.matches(path) {
 		return m, true
 	}
 	from, err := storage.LocalPath(m.From)

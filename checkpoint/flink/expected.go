@@ -38,10 +38,7 @@ func (r *Resolver) expect(ctx context.Context, store storage.Remote, h *StreamHa
 
 // likeliest gives the best candidate: what worked, if anything did.
 func (r *Resolver) likeliest(path string) PathMap {
-	r.mu.Lock()
-	learned := r.learned
-	r.mu.Unlock()
-	for m := range candidates(r.dir, path, r.maps, learned) {
+	for m := range candidates(r.dir, path, r.maps, r.lessons()) {
 		return m
 	}
 	return PathMap{}

@@ -16,8 +16,13 @@ import (
 // Opener opens what a stream handle points to.
 type Opener func(ctx context.Context, h *StreamHandle) (storage.File, error)
 
-// URIOpener opens the file at an address.
-type URIOpener func(ctx context.Context, uri string) (storage.File, error)
+// URIOpener opens the file at an address. If that takes long it calls found as soon as it is known that the file is there.
+type URIOpener func(ctx context.Context, uri string, found func()) (storage.File, error)
+
+// byStore is the one that opens files where they are.
+func (r *Resolver) byStore(ctx context.Context, uri string, _ func()) (storage.File, error) {
+	return r.store.Open(ctx, uri)
+}
 
 // PathMap replaces the front of absolute paths: what lay below From lies below To now.
 type PathMap struct{ From, To string }
@@ -31,7 +36,8 @@ type Resolver struct {
 	maps  []PathMap
 
 	mu      sync.Mutex
-	learned []PathMap // what worked, the latest first
+	learned []PathMap     // what worked, the latest first
+	first   chan struct{} // closed once the first file was looked for; nil: it was not yet
 }
 
 // NewResolver makes a Resolver for the snapshot whose _metadata lies in dir.
@@ -41,7 +47,7 @@ func NewResolver(store storage.Store, dir string, maps []PathMap) *Resolver {
 
 // Open opens what h points to. An error that wraps fs.ErrNotExist says where it was looked for.
 func (r *Resolver) Open(ctx context.Context, h *StreamHandle) (storage.File, error) {
-	return r.OpenBy(ctx, h, r.store.Open)
+	return r.OpenBy(ctx, h, r.byStore)
 }
 
 // OpenBy is Open, but each place is looked at by open, which does what the store would.
@@ -82,7 +88,7 @@ func (r *Resolver) segment(f storage.File, h *StreamHandle) (storage.File, error
 // OpenFile opens the whole physical file that h lies in, whatever its size: the sizes of changelog handles are not
 // those of their files, and who pins files wants the file and not the segment.
 func (r *Resolver) OpenFile(ctx context.Context, h *StreamHandle) (storage.File, error) {
-	return r.openFile(ctx, h, r.store.Open)
+	return r.openFile(ctx, h, r.byStore)
 }
 
 func (r *Resolver) openFile(ctx context.Context, h *StreamHandle, open URIOpener) (storage.File, error) {
@@ -100,7 +106,7 @@ func (r *Resolver) openFile(ctx context.Context, h *StreamHandle, open URIOpener
 	case strings.HasPrefix(h.Path, "/"):
 		return nil, fault.Corrupt(r.dir+"/_metadata", -1, "relative path %q starts with a slash", h.Path)
 	}
-	return open(ctx, storage.Join(r.dir, h.Path))
+	return open(ctx, storage.Join(r.dir, h.Path), func() {})
 }
 
 // tame says whether no component of path leads upwards.
@@ -108,10 +114,21 @@ func tame(path string) bool {
 	return path != "" && !slices.Contains(strings.Split(path, "/"), "..")
 }
 
+// FoundError marks that a file was found but could not be opened, so that it is not looked for anywhere else.
+type FoundError struct{ Err error }
+
+func (e *FoundError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *FoundError) Unwrap() error { return e.Err }
+
 func (r *Resolver) absolute(ctx context.Context, path string, open URIOpener) (storage.File, error) {
-	r.mu.Lock()
-	learned := slices.Clone(r.learned)
-	r.mu.Unlock()
+	done, err := r.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	learned := r.lessons()
 	var other error // a place that could not be looked at
 	tried := map[string]bool{}
 	for m := range candidates(r.dir, path, r.maps, learned) {
@@ -120,12 +137,16 @@ func (r *Resolver) absolute(ctx context.Context, path string, open URIOpener) (s
 			continue
 		}
 		tried[uri] = true
-		f, err := open(ctx, uri)
-		if err == nil {
+		found := func() {
 			r.learn(m)
+			done()
+		}
+		f, err := open(ctx, uri, found)
+		if err == nil {
+			found()
 			return f, nil
 		}
-		if ctx.Err() != nil {
+		if final := new(FoundError); ctx.Err() != nil || errors.As(err, &final) {
 			return nil, err
 		}
 		if !errors.Is(err, fs.ErrNotExist) && other == nil {
@@ -140,6 +161,31 @@ func (r *Resolver) absolute(ctx context.Context, path string, open URIOpener) (s
 
 // maxLearned bounds what is tried first; a snapshot refers to a handful of directories.
 const maxLearned = 8
+
+// begin lets the first file be looked for alone, since the others are likely to lie where it is.
+func (r *Resolver) begin(ctx context.Context) (done func(), err error) {
+	r.mu.Lock()
+	first := r.first
+	if first == nil {
+		r.first = make(chan struct{})
+		first = r.first
+		r.mu.Unlock()
+		return sync.OnceFunc(func() { close(first) }), nil
+	}
+	r.mu.Unlock()
+	select {
+	case <-first:
+		return func() {}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (r *Resolver) lessons() []PathMap {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.learned)
+}
 
 func (r *Resolver) learn(m PathMap) {
 	r.mu.Lock()

@@ -3,12 +3,16 @@ package flink
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/statebridge/statebridge/checkpoint/storage"
 	"github.com/statebridge/statebridge/fault"
@@ -156,5 +160,72 @@ func TestResolverLearns(t *testing.T) {
 		if i > 0 && store.opened != 1 {
 			t.Errorf("%s: %d tries", name, store.opened)
 		}
+	}
+}
+
+// laid opens what lies at some addresses, and counts how often it was asked.
+type laid struct {
+	storage.Store
+	there  []string
+	opened atomic.Int64
+}
+
+func (p *laid) Open(_ context.Context, uri string) (storage.File, error) {
+	p.opened.Add(1)
+	if !slices.Contains(p.there, uri) {
+		return nil, fs.ErrNotExist
+	}
+	return storage.NewInline(uri, []byte("1")), nil
+}
+
+// TestResolverEntropy: of files whose paths have a random part only the first is looked for in many places, also when all are asked for at
+// once; and those that a given mapping leads to are found where it says.
+func TestResolverEntropy(t *testing.T) {
+	const files = 40
+	path := func(bucket string, i int) string { return fmt.Sprintf("s3://%s/%04x/checkpoints/job/shared/u%d", bucket, i*7919, i) }
+	for name, c := range map[string]struct {
+		bucket string
+		maps   []PathMap
+	}{
+		"where they were written": {"flink", nil},
+		"by a mapping":            {"moved", []PathMap{{"s3://flink", "s3://moved"}}},
+		"by an idle mapping":      {"flink", []PathMap{{"s3://other", "s3://elsewhere"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &laid{Store: storage.Local()}
+			for i := range files {
+				store.there = append(store.there, path(c.bucket, i))
+			}
+			r := NewResolver(store, "s3://flink/checkpoints/job/chk-1", c.maps)
+			var all errgroup.Group
+			for i := range files {
+				all.Go(func() error {
+					f, err := r.Open(t.Context(), &StreamHandle{Kind: AbsoluteFile, Path: path("flink", i), Size: 1})
+					if err == nil && f.Name() != path(c.bucket, i) {
+						err = fmt.Errorf("file %d is taken from %s", i, f.Name())
+					}
+					return err
+				})
+			}
+			if err := all.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			if n := store.opened.Load(); n > files+20 {
+				t.Errorf("%d look-ups for %d files", n, files)
+			}
+		})
+	}
+}
+
+// TestResolverStopsAtFound: what was found and then failed is the end, whatever lies in other places.
+func TestResolverStopsAtFound(t *testing.T) {
+	full := errors.New("disk full")
+	r, asked := NewResolver(storage.Local(), "/data/cp/job/chk-1", nil), 0
+	_, err := r.OpenBy(t.Context(), &StreamHandle{Kind: AbsoluteFile, Path: "file:/flink/cp/job/shared/u", Size: 1}, func(context.Context, string, func()) (storage.File, error) {
+		asked++
+		return nil, &FoundError{full}
+	})
+	if asked != 1 || !errors.Is(err, full) || err.Error() != full.Error() {
+		t.Errorf("%d places asked, %v", asked, err)
 	}
 }

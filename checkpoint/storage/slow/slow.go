@@ -30,8 +30,8 @@ func (s *Store) Requests() int64 { return s.requests.Load() }
 // Most is how many requests were under way at once.
 func (s *Store) Most() int64 { return s.most.Load() }
 
-// request waits as long as one takes.
-func (s *Store) request(ctx context.Context) error {
+// Request waits as long as one takes, and fails as it does.
+func (s *Store) Request(ctx context.Context) error {
 	if s.Single {
 		s.one.Lock()
 		defer s.one.Unlock()
@@ -59,7 +59,7 @@ func (s *Store) request(ctx context.Context) error {
 
 // Open asks how large the file is.
 func (s *Store) Open(ctx context.Context, uri string) (storage.File, error) {
-	if err := s.request(ctx); err != nil {
+	if err := s.Request(ctx); err != nil {
 		return nil, err
 	}
 	f, err := s.Inner.Open(ctx, uri)
@@ -81,7 +81,7 @@ func (s *Store) file(f storage.File, err error) (storage.File, error) {
 
 // ReadFile is one request.
 func (s *Store) ReadFile(ctx context.Context, uri string, limit int64) ([]byte, error) {
-	if err := s.request(ctx); err != nil {
+	if err := s.Request(ctx); err != nil {
 		return nil, err
 	}
 	return storage.ReadFile(ctx, s.Inner, uri, limit)
@@ -92,7 +92,7 @@ func (s *Store) Latency(string) time.Duration { return s.Delay }
 
 // Stat is one request.
 func (s *Store) Stat(ctx context.Context, uri string) (storage.Info, error) {
-	if err := s.request(ctx); err != nil {
+	if err := s.Request(ctx); err != nil {
 		return storage.Info{}, err
 	}
 	return s.Inner.Stat(ctx, uri)
@@ -100,7 +100,7 @@ func (s *Store) Stat(ctx context.Context, uri string) (storage.Info, error) {
 
 // List is one request.
 func (s *Store) List(ctx context.Context, uri string) ([]storage.Info, error) {
-	if err := s.request(ctx); err != nil {
+	if err := s.Request(ctx); err != nil {
 		return nil, err
 	}
 	return s.Inner.List(ctx, uri)
@@ -112,7 +112,7 @@ type file struct {
 }
 
 func (f *file) ReadAt(ctx context.Context, p []byte, off int64) error {
-	if err := f.store.request(ctx); err != nil {
+	if err := f.store.Request(ctx); err != nil {
 		return err
 	}
 	return f.File.ReadAt(ctx, p, off)
