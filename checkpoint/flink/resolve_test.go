@@ -182,7 +182,9 @@ func (p *laid) Open(_ context.Context, uri string) (storage.File, error) {
 // once; and those that a given mapping leads to are found where it says.
 func TestResolverEntropy(t *testing.T) {
 	const files = 40
-	path := func(bucket string, i int) string { return fmt.Sprintf("s3://%s/%04x/checkpoints/job/shared/u%d", bucket, i*7919, i) }
+	path := func(bucket string, i int) string {
+		return fmt.Sprintf("s3://%s/%04x/checkpoints/job/shared/u%d", bucket, i*7919, i)
+	}
 	for name, c := range map[string]struct {
 		bucket string
 		maps   []PathMap
