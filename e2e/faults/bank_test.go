@@ -22,6 +22,11 @@ var (
 
 func TestMain(m *testing.M) {
 	ServeNATS()
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // what runs side by side waits, most of the time
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	logging.Disable() // of the client that reads Redis here: a server that is down is no news
 	code := e2e.Main(m)
 	if s := Summary(); s != "" {

@@ -2,12 +2,14 @@ package faults
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"time"
@@ -27,6 +29,9 @@ type natsOptions struct {
 	User, Password string
 	MaxStore       int64 // bytes that the server stores; 0: three quarters of what is free
 	MaxAccount     int64 // that the account stores; 0: as the server
+	Name           string
+	Cluster        int   // port for the other servers of a cluster; 0: alone
+	Routes         []int // ports of all of them
 }
 
 // ServeNATS runs a NATS server and does not return, if this process was started to be one. It ends when whoever started it does.
@@ -40,10 +45,7 @@ func ServeNATS() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	s, err := natsd.NewServer(&natsd.Options{
-		ServerName: "faults", Host: "127.0.0.1", Port: o.Port, ClientAdvertise: o.Advertise, JetStream: true, StoreDir: o.Dir,
-		Username: o.User, Password: o.Password, NoSigs: true, JetStreamMaxStore: o.MaxStore,
-	})
+	s, err := natsd.NewServer(o.server())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -63,6 +65,21 @@ func ServeNATS() {
 	os.Exit(0)
 }
 
+func (o natsOptions) server() *natsd.Options {
+	opts := &natsd.Options{
+		ServerName: cmp.Or(o.Name, "faults"), Host: "127.0.0.1", Port: o.Port, ClientAdvertise: o.Advertise, JetStream: true, StoreDir: o.Dir,
+		Username: o.User, Password: o.Password, NoSigs: true, JetStreamMaxStore: o.MaxStore,
+	}
+	if o.Cluster == 0 {
+		return opts
+	}
+	opts.Cluster = natsd.ClusterOpts{Name: "faults", Host: "127.0.0.1", Port: o.Cluster}
+	for _, port := range o.Routes {
+		opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	}
+	return opts
+}
+
 // natsServer is a NATS server in a process of its own.
 type natsServer struct {
 	natsOptions
@@ -72,17 +89,22 @@ type natsServer struct {
 }
 
 func newNATS(dir, user, password string) (*natsServer, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port; nothing holds it until the server does
+	port, err := freePort()
+	return &natsServer{natsOptions: natsOptions{Dir: dir, Port: port, User: user, Password: password}}, err
+}
+
+// freePort gives a port that nothing holds until somebody listens there.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	return &natsServer{natsOptions: natsOptions{Dir: dir, Port: port, User: user, Password: password}}, l.Close()
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 func (s *natsServer) addr() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
 
-// Start starts the server and waits until JetStream answers.
+// Start starts the server and waits until JetStream answers, unless it is one of a cluster.
 func (s *natsServer) Start(ctx context.Context) error {
 	o, err := json.Marshal(s.natsOptions)
 	if err != nil {
@@ -102,6 +124,14 @@ func (s *natsServer) Start(ctx context.Context) error {
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
+	if s.Cluster > 0 { // it can't answer before the others are there
+		return nil
+	}
+	return s.await(ctx)
+}
+
+// await waits until JetStream answers.
+func (s *natsServer) await(ctx context.Context) (err error) {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if err = s.answers(ctx); err == nil {
 			return nil

@@ -18,9 +18,10 @@ import (
 // small is a pipeline into a SQLite file, for the snapshots of the demo.
 type small struct {
 	t         *testing.T
-	server    *natsServer // nil: embedded
+	nats      string // the config of the bus
 	snapshots []demodata.Snapshot
 	dir, file string
+	data      string // of the bridge; "" is beside its log
 }
 
 func newSmall(t *testing.T) *small {
@@ -28,19 +29,30 @@ func newSmall(t *testing.T) *small {
 	return newSmallOn(t, startNATS(t))
 }
 
+// newSmallOn has the embedded server where there is no other.
 func newSmallOn(t *testing.T, server *natsServer) *small {
 	t.Helper()
 	snapshots, err := demodata.Snapshots()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &small{t, server, snapshots, t.TempDir(), filepath.Join(t.TempDir(), "accounts.db")}
+	config := "nats: {listen: 127.0.0.1:0}"
+	if server != nil {
+		config = fmt.Sprintf("nats: {url: %q, user: bridge, password: %q}", "nats://"+server.addr(), secrets[2])
+	}
+	return &small{t: t, nats: config, snapshots: snapshots, dir: t.TempDir(), file: filepath.Join(t.TempDir(), "accounts.db")}
 }
 
 // bridge starts a process with a data directory of its own.
 func (s *small) bridge(l *ledger, name string) *bridge {
 	s.t.Helper()
-	b := newBridge(l, name, e2e.Build(s.t), s.t.TempDir(), s.bus()+fmt.Sprintf(`
+	dir := s.t.TempDir()
+	if s.data != "" {
+		if err := errors.Join(os.MkdirAll(s.data, 0o700), os.Symlink(s.data, filepath.Join(dir, "data"))); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	b := newBridge(l, name, e2e.Build(s.t), dir, s.nats+fmt.Sprintf(`
 source: {name: bank, flink: {checkpoints: %q, poll: 100ms}}
 consumers:
   - {name: accounts, operator: accounts-op, state: balance, columns: {id: key, balance: value}}
@@ -49,14 +61,6 @@ sinks:
 `, s.dir, s.file))
 	b.start()
 	return b
-}
-
-// bus is the config of the server.
-func (s *small) bus() string {
-	if s.server == nil {
-		return "nats: {listen: 127.0.0.1:0}"
-	}
-	return fmt.Sprintf("nats: {url: %q, user: bridge, password: %q}", "nats://"+s.server.addr(), secrets[2])
 }
 
 // arrive lets the next snapshot come, and waits until the table equals it.
@@ -89,17 +93,19 @@ func (s *small) equal(b *bridge, next demodata.Snapshot) {
 // The NATS server is away for longer than a lease lasts, so that publishing breaks off. The same process goes on when the server is back, and also when it comes back
 // with nothing.
 func TestRunOutlivesTheBus(t *testing.T) {
-	s := newSmall(t)
+	t.Parallel()
+	server := startNATS(t)
+	s := newSmallOn(t, server)
 	b := s.bridge(newLedger(t), "bridge")
 	s.arrive(b)
-	s.server.Kill()
+	server.Kill()
 	eventually(t, b, "publishing breaks off", func() bool { return bytes.Contains(b.log(), []byte("publishing was interrupted")) })
-	if err := s.server.Start(t.Context()); err != nil {
+	if err := server.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.arrive(b)
-	s.server.Kill()
-	if err := errors.Join(os.RemoveAll(s.server.Dir), s.server.Start(t.Context())); err != nil {
+	server.Kill()
+	if err := errors.Join(os.RemoveAll(server.Dir), server.Start(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	s.arrive(b)
@@ -108,6 +114,7 @@ func TestRunOutlivesTheBus(t *testing.T) {
 
 // A second process with the same config does nothing while the first lives, and all when it is dead.
 func TestStandbyTakesOver(t *testing.T) {
+	t.Parallel()
 	s, l := newSmall(t), newLedger(t)
 	first := s.bridge(l, "first")
 	s.arrive(first)

@@ -32,6 +32,7 @@ var limits = map[string]struct {
 
 // TestRunOutlivesLimits: it is said what is reached, the table stays as it is, and all goes on by itself.
 func TestRunOutlivesLimits(t *testing.T) {
+	t.Parallel()
 	for name, limit := range limits {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,8 +119,10 @@ func jetStreamOf(t *testing.T, s *natsServer) jetstream.JetStream {
 // A full disk: of the data directory with the embedded server, or of a server of one's own. The latter has to be started anew by whoever runs it, once there is room; run goes on
 // by itself in both.
 func TestRunOutlivesAFullDisk(t *testing.T) {
+	t.Parallel()
 	for name, outside := range map[string]bool{"embedded": false, "outside": true} {
 		t.Run(name+", a file system", func(t *testing.T) {
+			t.Parallel()
 			d := t.TempDir()
 			if err := syscall.Mount("tmpfs", d, "tmpfs", 0, "size=30m"); err != nil {
 				t.Skipf("mount: %v. The limit of the size of files stands in for a full file system", err)
@@ -137,6 +140,7 @@ func TestRunOutlivesAFullDisk(t *testing.T) {
 			})
 		})
 		t.Run(name+", the size of files", func(t *testing.T) {
+			t.Parallel()
 			fullDisk(t, outside, t.TempDir(), func(pid int) { limitFiles(t, pid, 600<<10) }, func(pid int) { limitFiles(t, pid, unix.RLIM_INFINITY) })
 		})
 	}
@@ -174,10 +178,11 @@ func fullDisk(t *testing.T, outside bool, disk string, full, room func(pid int))
 		server = newTestNATS(t)
 		server.Dir = filepath.Join(disk, "nats")
 		startTestNATS(t, server)
-	} else {
-		t.Setenv("STATEBRIDGE_DATA_DIR", filepath.Join(disk, "data"))
 	}
 	s := newSmallOn(t, server)
+	if !outside {
+		s.data = filepath.Join(disk, "data")
+	}
 	b := s.bridge(newLedger(t), "bridge")
 	before := s.comes()
 	s.equal(b, before)
@@ -185,7 +190,7 @@ func fullDisk(t *testing.T, outside bool, disk string, full, room func(pid int))
 	if outside {
 		pid = server.cmd.Process.Pid
 	}
-	swell(t, s, filepath.Join(disk, "data"))
+	swell(t, server, filepath.Join(disk, "data"))
 	full(pid)
 	next := s.comes()
 	eventually(t, b, "it is told", func() bool { return bytes.Contains(b.log(), []byte(says)) })
@@ -203,12 +208,12 @@ func fullDisk(t *testing.T, outside bool, disk string, full, room func(pid int))
 }
 
 // swell lets the server's files grow beyond the limit that they will have.
-func swell(t *testing.T, s *small, data string) {
+func swell(t *testing.T, server *natsServer, data string) {
 	t.Helper()
 	var conn *nats.Conn
 	var err error
-	if s.server != nil {
-		conn, err = nats.Connect(s.server.addr(), nats.UserInfo(s.server.User, s.server.Password))
+	if server != nil {
+		conn, err = nats.Connect(server.addr(), nats.UserInfo(server.User, server.Password))
 	} else {
 		var lock []byte
 		if lock, err = os.ReadFile(filepath.Join(data, "nats", "lock")); err == nil {
