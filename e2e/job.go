@@ -33,6 +33,7 @@ type Event struct {
 	Rows         int    `json:"rows"`
 	Accounts     int    `json:"accounts"` // of a barrier
 	Digest       int64  `json:"digest"`   // of the balances: the sum of balance * (id % 1009 + 1)
+	Others       int64  `json:"others"`   // of the profiles and carts: the sum of level * (key % 1009 + 1) and of value * 7
 	Job          string `json:"job"`
 	Dir          string `json:"dir"`  // where the checkpoints are
 	REST         string `json:"rest"` // address of the JobManager

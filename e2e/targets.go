@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func Bank(dir, postgres, redis string) string {
 		}
 		b.WriteString("}\n")
 	}
-	fmt.Fprintf(&b, "sinks:\n  - {name: pg, consumers: [accounts, profiles, recent, carts], postgres: {url: %q}}\n", postgres)
+	fmt.Fprintf(&b, "sinks:\n  - {name: pg, consumers: [accounts, profiles, recent, carts], atomic: source, postgres: {url: %q}}\n", postgres)
 	fmt.Fprintf(&b, "  - {name: cache, consumers: [accounts], redis: {url: %q, key: \"accounts:{id}\", encoding: hash}}\n", redis)
 	fmt.Fprintf(&b, "  - {name: documents, consumers: [profiles, carts], redis: {url: %q, encoding: json}}\n", redis)
 	return b.String()
@@ -142,6 +143,38 @@ func postgresTable(ctx context.Context, db *pgx.Conn, name string) (table, error
 	}
 	slices.Sort(lines)
 	return lines, nil
+}
+
+// postgresTables reads all tables in one statement, so in one snapshot.
+func postgresTables(ctx context.Context, db *pgx.Conn) (map[string]table, error) {
+	var parts []string
+	for name := range consumers {
+		parts = append(parts, fmt.Sprintf("SELECT '%s', row_to_json(t)::text FROM %s t", name, pgx.Identifier{name}.Sanitize()))
+	}
+	rows, err := db.Query(ctx, strings.Join(parts, " UNION ALL "))
+	if err != nil {
+		return nil, err
+	}
+	tables := map[string]table{}
+	var name, text string
+	_, err = pgx.ForEachRow(rows, []any{&name, &text}, func() error {
+		row, err := respell(text)
+		tables[name] = append(tables[name], row)
+		return err
+	})
+	for _, rows := range tables {
+		slices.Sort(rows)
+	}
+	return tables, err
+}
+
+// spell writes tables as one text.
+func spell(tables map[string]table) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(consumers)) {
+		fmt.Fprintf(&b, "%s:\n%s\n", name, tables[name])
+	}
+	return b.String()
 }
 
 // redisTable reads the rows whose keys start with the consumer's name and a colon, be they hashes or JSON.

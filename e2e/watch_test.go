@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A reader looks at the table of accounts again and again while it is mirrored, and remembers each state that it saw.
+// A reader looks at all tables again and again, in one statement each time, while they are mirrored, and remembers each state that it saw.
 type reader struct {
 	t    testing.TB
 	stop context.CancelFunc
@@ -38,7 +38,7 @@ func read(t testing.TB, url string) *reader {
 
 func (r *reader) loop(ctx context.Context, db *pgx.Conn) error {
 	for ; ; time.Sleep(20 * time.Millisecond) {
-		accounts, err := postgresTable(ctx, db, "accounts")
+		tables, err := postgresTables(ctx, db)
 		var missing *pgconn.PgError
 		switch {
 		case ctx.Err() != nil:
@@ -49,25 +49,26 @@ func (r *reader) loop(ctx context.Context, db *pgx.Conn) error {
 			return err
 		}
 		r.n++
-		r.seen[sha256.Sum256([]byte(accounts.String()))] = accounts.String()
+		text := spell(tables)
+		r.seen[sha256.Sum256([]byte(text))] = text
 	}
 }
 
-// check ends the reader, and fails the test if it ever saw a table that no snapshot of the job held: the files in expected are of all its snapshots,
+// check ends the reader, and fails the test if it ever saw tables that no snapshot of the job held: the files in expected are of all its snapshots,
 // also of those that are long deleted.
 func (r *reader) check(expected string) {
 	r.t.Helper()
 	r.stop()
 	if err := <-r.done; err != nil {
-		r.t.Fatalf("read accounts: %v", err)
+		r.t.Fatalf("read the tables: %v", err)
 	}
 	files, err := filepath.Glob(filepath.Join(expected, "*.jsonl.gz"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	states := map[[32]byte]bool{sha256.Sum256(nil): true} // the table is created before it is filled
+	states := map[[32]byte]bool{sha256.Sum256([]byte(spell(nil))): true} // the tables are created before they are filled
 	for _, f := range files {
-		states[sha256.Sum256([]byte(Expected(r.t, f)["accounts"].String()))] = true
+		states[sha256.Sum256([]byte(spell(Expected(r.t, f))))] = true
 	}
 	mixed := 0
 	for hash, rows := range r.seen {

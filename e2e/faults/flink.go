@@ -173,13 +173,13 @@ func (f *flinkJob) still() e2e.Event {
 }
 
 // digests gives what each checkpoint of each life holds.
-func (f *flinkJob) digests() map[state]int64 {
-	all := map[state]int64{}
+func (f *flinkJob) digests() map[state]digests {
+	all := map[state]digests{}
 	for _, life := range f.lives {
 		id := life.Await(patience, started).Job
 		for _, e := range life.Events() {
 			if e.Event == "barrier" {
-				all[state{id, e.CheckpointID}] = e.Digest
+				all[state{id, e.CheckpointID}] = digests{e.Digest, e.Others}
 			}
 		}
 	}

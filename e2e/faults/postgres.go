@@ -16,7 +16,10 @@ type state struct {
 	checkpoint int64
 }
 
-// auditor sums the table of accounts as fast as it can, whatever happens to the server.
+// digests are those of the tables of one checkpoint.
+type digests struct{ accounts, others int64 }
+
+// auditor sums the tables, all in one statement, as fast as it can, whatever happens to the server.
 type auditor struct {
 	*ledger
 	url  string
@@ -26,17 +29,20 @@ type auditor struct {
 	done sync.WaitGroup
 
 	looks  int
-	states map[state]int64 // digest of what was seen
+	states map[state]digests // of what was seen
 }
 
-const auditSQL = `SELECT coalesce(p.chain, ''), coalesce(p.epoch, 0), coalesce(p.job, ''), coalesce(p.checkpoint_id, 0), a.n, a.sum, a.digest FROM
-	(SELECT count(*) AS n, coalesce(sum(balance) FILTER (WHERE id <> 0), 0)::bigint AS sum, coalesce(sum(balance * (id % 1009 + 1)), 0)::bigint AS digest FROM accounts) a
+const auditSQL = `SELECT coalesce(p.chain, ''), coalesce(p.epoch, 0), coalesce(p.job, ''), coalesce(p.checkpoint_id, 0), a.n, a.sum, a.digest, b.digest + c.digest, s.places FROM
+	(SELECT count(*) AS n, coalesce(sum(balance) FILTER (WHERE id <> 0), 0)::bigint AS sum, coalesce(sum(balance * (id % 1009 + 1)), 0)::bigint AS digest FROM accounts) a,
+	(SELECT coalesce(sum(level * (key % 1009 + 1)), 0)::bigint AS digest FROM profiles) b,
+	(SELECT coalesce(sum(value), 0)::bigint * 7 AS digest FROM carts) c,
+	(SELECT count(DISTINCT (job, checkpoint_id, location)) AS places FROM statebridge.progress WHERE source = 'bank') s
 	LEFT JOIN statebridge.progress p ON p.source = 'bank' AND p.consumer = 'accounts'`
 
 // audit begins when the table has been filled for the first time; the sum that it finds then is the one that must never change.
 func audit(l *ledger, url string) *auditor {
 	ctx, stop := context.WithCancel(l.t.Context())
-	a := &auditor{ledger: l, url: url, at: &track{name: "postgres", ledger: l}, stop: stop, states: map[state]int64{}}
+	a := &auditor{ledger: l, url: url, at: &track{name: "postgres", ledger: l}, stop: stop, states: map[state]digests{}}
 	a.done.Go(func() {
 		for ctx.Err() == nil {
 			a.connected(ctx)
@@ -67,8 +73,9 @@ func (a *auditor) connected(ctx context.Context) {
 func (a *auditor) look(ctx context.Context, db *pgx.Conn) error {
 	var p position
 	var s state
-	var n, sum, digest int64
-	err := db.QueryRow(ctx, auditSQL).Scan(&p.chain, &p.epoch, &s.job, &s.checkpoint, &n, &sum, &digest)
+	var n, sum, places int64
+	var digest digests
+	err := db.QueryRow(ctx, auditSQL).Scan(&p.chain, &p.epoch, &s.job, &s.checkpoint, &n, &sum, &digest.accounts, &digest.others, &places)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "42P01" && a.looks == 0 {
 		pause(ctx, 100*time.Millisecond)
@@ -84,6 +91,9 @@ func (a *auditor) look(ctx context.Context, db *pgx.Conn) error {
 	if n != accounts+1 || sum != a.sum {
 		a.differ("postgres showed %d accounts and the sum %d, want %d and %d (epoch %d, checkpoint %d)", n, sum, accounts+1, a.sum, p.epoch, s.checkpoint)
 	}
+	if places != 1 {
+		a.differ("postgres showed tables of %d checkpoints at once, accounts of %d", places, s.checkpoint)
+	}
 	if was, ok := a.states[s]; ok && was != digest {
 		a.differ("postgres showed checkpoint %d in two versions", s.checkpoint)
 	}
@@ -98,7 +108,7 @@ func (a *auditor) halt() {
 }
 
 // end stops looking, and compares what was seen with what the checkpoints hold.
-func (a *auditor) end(held map[state]int64) {
+func (a *auditor) end(held map[state]digests) {
 	a.halt()
 	for s, digest := range a.states {
 		if want, ok := held[s]; !ok || want != digest {

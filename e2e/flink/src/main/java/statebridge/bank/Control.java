@@ -40,7 +40,7 @@ final class Control {
     static synchronized void barrier(long checkpoint, int expectedRows, Model model) {
         lastBarrier = checkpoint;
         EXPECTED_ROWS.put(checkpoint, expectedRows);
-        event("barrier", "checkpoint_id", checkpoint, "accounts", model.accounts(), "digest", model.digest());
+        event("barrier", "checkpoint_id", checkpoint, "accounts", model.accounts(), "digest", model.digest(), "others", model.others());
     }
 
     /** Whether checkpoints write their expected rows. */

@@ -39,6 +39,20 @@ final class Model {
         return sum;
     }
 
+    /** The same for what is no balance: the levels of the profiles and the quantities in the carts. */
+    long others() {
+        long sum = 0;
+        for (var e : profiles.entrySet()) {
+            sum += (long) e.getValue().level * (e.getKey() % 1009 + 1);
+        }
+        for (var cart : carts.values()) {
+            for (Integer quantity : cart.values()) {
+                sum += quantity == null ? 0 : quantity * 7L;
+            }
+        }
+        return sum;
+    }
+
     void apply(Operation o) {
         switch (o.kind) {
             case OPEN -> {
