@@ -1,5 +1,5 @@
 // Package feed follows a source: it waits for new snapshots, pins them, diffs each consumer's table against what was last
-// published, and publishes the changes as an epoch.
+// published, and publishes the changes as an epoch. A Feed has one consumer, or several that step together: to the same snapshot, by an epoch each, or not at all.
 //
 //	Watch ──> pin ──> open ──> diff by partition ──> epoch ──> release the old base ──> trim
 //

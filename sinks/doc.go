@@ -15,6 +15,12 @@
 // the same way: by looking. A Transaction begins only if the target still stands where it was seen (Position.Revision) and otherwise
 // fails with ErrFenced; whoever lost its place can't write any more.
 //
+// A Worker of several tables (atomic: source) leads them to the first step that all can reach, in one Joint transaction:
+//
+//	Position  ──> Next ──┐ lengthen the ways                                ┌─> Finish ─> Then ─> Apply …┐ next table
+//	Position  ──> Next ──┴ until all end with ──> Prepare all ──> Begin ──> Apply … ─────────────────────┴─> Commit
+//	Position  ──> Next ──┘ the same step
+//
 // # Errors
 //
 // Every error but a PermanentError is retried for ever, with a growing, jittered pause: the whole epoch again, from Position on. Nothing

@@ -4,14 +4,15 @@
 //
 //	BEGIN
 //	SELECT … FROM statebridge.progress … FOR UPDATE    the guard: another revision than the one seen means ErrFenced
-//	CREATE TEMP TABLE statebridge_staging … ON COMMIT DROP
+//	CREATE TEMP TABLE statebridge_staging … ON COMMIT DROP    if there are changes
 //	COPY statebridge_staging FROM STDIN                streamed, text straight from the rows' JSON
 //	DELETE FROM table USING staging …                  the last change of each key decides; in key order, so that two
 //	INSERT INTO table SELECT … ON CONFLICT DO UPDATE   writers of the same rows lock them in the same order
 //	UPDATE statebridge.progress …
 //	COMMIT
 //
-// A reader sees the epoch before or the epoch after. A full epoch also deletes the rows that staging lacks; into an empty
+// A reader sees the epoch before or the epoch after. With several tables all between BEGIN and COMMIT is done for each, in the order of their names, so that two
+// workers lock in the same order. A full epoch also deletes the rows that staging lacks; into an empty
 // table it is copied without staging.
 //
 // # Connections
