@@ -10,15 +10,19 @@ import (
 
 const benchRows = 100_000
 
-// BenchmarkUpsert compares the sink with a plain pipeline of HSET for the same rows.
+// BenchmarkUpsert compares the sink with a plain pipeline of HSET for the same rows, and with itself where it swaps whole versions.
 func BenchmarkUpsert(b *testing.B) {
 	server := sinktest.StartRedis(b)
-	ours := func(b *testing.B) {
-		s := open(b, server.URL, redis.Options{})
-		defer s.Close()
-		sinktest.Bench(b, s, benchRows)
+	with := func(o redis.Options) func(b *testing.B) {
+		return func(b *testing.B) {
+			s := open(b, server.URL, o)
+			defer s.Close()
+			sinktest.Bench(b, s, benchRows)
+		}
 	}
+	ours := with(redis.Options{})
 	b.Run("sink", ours)
+	b.Run("swap", with(redis.Options{Publish: redis.Swap, Key: "swap:{id}"}))
 	b.Run("hand", func(b *testing.B) {
 		c := dial(b, server.Addr)
 		for b.Loop() {
