@@ -200,7 +200,8 @@ func (x *transaction) stage(c stream.Change) error {
 		text = strconv.AppendInt(append(text, '\t'), x.copying.lines, 10)
 		text = append(text, '\t', goneFlag(c))
 	}
-	x.copying.text = append(text, '\n')
+	text = append(text, '\n')
+	x.copying.text = text
 	return nil
 }
 

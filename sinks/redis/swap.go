@@ -91,7 +91,7 @@ func (s *swap) settle(ctx context.Context, client *redis.Client, hidden string) 
 		if err := s.clear(ctx, client, hidden); err != nil {
 			return err
 		}
-		if err := s.scan(ctx, client, hidden); err != nil {
+		if err := s.copyAll(ctx, client, hidden); err != nil {
 			return err
 		}
 	default:
@@ -129,8 +129,8 @@ func (s *swap) clear(ctx context.Context, client *redis.Client, hidden string) e
 	})
 }
 
-// scan copies the whole visible side.
-func (s *swap) scan(ctx context.Context, client *redis.Client, hidden string) error {
+// copyAll copies the whole visible side.
+func (s *swap) copyAll(ctx context.Context, client *redis.Client, hidden string) error {
 	return scan(ctx, client, s.visible, func(keys []string) error {
 		for i := range keys {
 			keys[i] = strings.TrimPrefix(keys[i], s.visible)
