@@ -258,3 +258,24 @@ func TestServerRefusesAll(t *testing.T) {
 		t.Fatalf("%v, %q", err, p.letters)
 	}
 }
+
+// TestTriggersRefuse: a trigger that raises an error of a row makes a letter; any other exception is worth a retry. Its text, which may quote the row, is not told.
+func TestTriggersRefuse(t *testing.T) {
+	p := newPicky(t, "triggers", true)
+	raise := func(using string) {
+		exec(t, `CREATE OR REPLACE FUNCTION triggers.refuse() RETURNS trigger LANGUAGE plpgsql AS
+			$$ BEGIN IF NEW.code LIKE 'secret%' THEN RAISE EXCEPTION 'not %', NEW.code`+using+`; END IF; RETURN NEW; END $$`)
+	}
+	raise(" USING ERRCODE = 'check_violation'")
+	exec(t, `CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON triggers.picky FOR EACH ROW EXECUTE FUNCTION triggers.refuse()`)
+	changes := []stream.Change{row('r', 1, `"code":"secret"`), row('r', 2, `"code":"two"`)}
+	if err := p.take(true, changes...); err != nil || len(p.letters) != 1 || len(p.ids("triggers")) != 1 {
+		t.Fatalf("%v, letters %q, rows %q", err, p.letters, p.ids("triggers"))
+	}
+	raise("")
+	var permanent *sinks.PermanentError
+	err := try(p.T, p.sink, p.table, epoch(p.table, 2, true), changes...)
+	if err == nil || errors.As(err, &permanent) || errors.Is(err, sinks.ErrAgain) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "a trigger") {
+		t.Fatal(err)
+	}
+}

@@ -45,10 +45,10 @@ func classify(err error) error {
 	return clean
 }
 
-// discreet tells of an error without the values in it: details, contexts and the messages of data exceptions quote them.
+// discreet tells of an error without the values in it: details, contexts and the messages of data exceptions quote them, and so may those of users' triggers.
 func discreet(e *pgconn.PgError) error {
 	message := e.Message
-	if class := e.Code[:min(2, len(e.Code))]; class == "22" || class == "23" {
+	if class := e.Code[:min(2, len(e.Code))]; class == "22" || class == "23" || class == "P0" {
 		message = refusedFor(e)
 	}
 	return &serverError{code: e.Code, message: message}
@@ -90,6 +90,8 @@ func meaning(state string) string {
 		return "another row has the same unique value"
 	case "23503", "23514", "23P01":
 		return "a constraint of the table does not hold"
+	case "P0001":
+		return "a trigger or function of the table's raises an exception"
 	case "54000":
 		return "the key is too long for an index (about 2700 bytes)"
 	}
