@@ -310,13 +310,16 @@ func cutBehind(t *testing.T, server *sinktest.Redis, writes int, before, full bo
 	advance(t, s, table, 1, 2, false)
 	advance(t, s, table, 2, 3, before)
 
+	others := clients(t, c)
 	link := newLink(t, server.Addr)
 	weak := open(t, "redis://"+link.addr, swapping)
 	prepared(t, weak, "c", id, value)
 	link.left.Store(int64(writes))
 	broken := try(t.Context(), weak, table, epoch(table, 4, full), step(from(3, full), version(4))...)
 	_ = weak.Close()
-	time.Sleep(5 * time.Millisecond) // what is on its way arrives
+	for deadline := time.Now().Add(20 * time.Second); clients(t, c) > others && time.Now().Before(deadline); { // what is on its way arrives
+		time.Sleep(time.Millisecond)
+	}
 	at, err := s.Position(t.Context(), table)
 	if err != nil || at.Epoch != 3 && at.Epoch != 4 {
 		t.Fatalf("%+v, %v", at, err)
@@ -331,6 +334,16 @@ func cutBehind(t *testing.T, server *sinktest.Redis, writes int, before, full bo
 	advance(t, s, table, next, next+1, false)
 	wantVersion(t, c, next+1)
 	return broken != nil
+}
+
+// clients is how many connections the server has.
+func clients(t testing.TB, c *client.Client) (n int) {
+	t.Helper()
+	_, count, _ := strings.Cut(c.Info(t.Context(), "clients").Val(), "connected_clients:")
+	if _, err := fmt.Sscan(count, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // from is what an epoch builds on.
