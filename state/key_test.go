@@ -80,6 +80,7 @@ func TestDecodeValue(t *testing.T) {
 		"list":       {Schema{Kind: KindList, Value: int32Codec}, "2c2c2c2c 2c 2c2c2c2d", "[741092396,741092397]", 0},
 		"one":        {Schema{Kind: KindList, Value: stringCodec}, "02 2c", `[","]`, 0},
 		"null value": {Schema{Kind: KindMap, Value: int32Codec}, "01", "null", 0},
+		"null again": {Schema{Kind: KindMap, Value: stringCodec}, "01 00", "null", 0}, // the mark, and the serializer's own null
 		"map value":  {Schema{Kind: KindMap, Value: int32Codec}, "00 00000005", "5", 0},
 		"ttl":        {Schema{Kind: KindValue, Value: ttl, TTL: true}, "0000000000000009 02 61", `"a"`, 9},
 		"ttl list":   {Schema{Kind: KindList, Value: ttl, TTL: true}, "0000000000000009 02 61 2c 0000000000000007 02 62", `["a","b"]`, 9},

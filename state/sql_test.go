@@ -57,6 +57,7 @@ func TestSQLValues(t *testing.T) {
 		{&sqlListCodec{elem: int8Codec, masked: true}, "00000003 40 01 03", "[1,null,3]"}, {&sqlListCodec{elem: int8Codec}, "00000002 01 03", "[1,3]"},
 		{newWindowKey([]Codec{sqlStringCodec}), "0000000000000007 00000001 6b", `[7,"k"]`}, {dataViewCodec, "00", "null"},
 		{newStreamElement([]Codec{int8Codec}), "00 0000000000000005 07", `{"timestamp":5,"value":7}`}, {newStreamElement([]Codec{int8Codec}), "01 07", `{"timestamp":null,"value":7}`},
+		{newStreamElement([]Codec{int8Codec}), "02 0000000000000005", `{"watermark":5}`},
 	} {
 		if got, err := decode(t, c.codec, unhex(t, squeeze(c.hex))); err != nil || got != c.out {
 			t.Errorf("%s of %s: %s, %v; want %s", c.codec.Type(), c.hex, got, err, c.out)

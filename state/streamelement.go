@@ -2,7 +2,7 @@ package state
 
 import "github.com/statebridge/statebridge/state/javaio"
 
-// A streamElementCodec reads a record in flight, as operators buffer it: a tag, and what the tag says.
+// A streamElementCodec reads a record in flight, as operators buffer it, or a watermark among such records: a tag, and what the tag says.
 type streamElementCodec struct {
 	typ   Type
 	value Codec
@@ -19,6 +19,7 @@ func (c *streamElementCodec) FixedLen() int { return -1 }
 const (
 	recordWithTimestamp    = 0
 	recordWithoutTimestamp = 1
+	watermark              = 2
 )
 
 func (c *streamElementCodec) Skip(r *javaio.Reader) {
@@ -28,20 +29,28 @@ func (c *streamElementCodec) Skip(r *javaio.Reader) {
 		c.value.Skip(r)
 	case recordWithoutTimestamp:
 		c.value.Skip(r)
+	case watermark:
+		r.Skip(8)
 	default:
-		r.Unsupported("a stream element of tag %d, which is no record", tag)
+		c.refuse(r, tag)
 	}
 }
 
 func (c *streamElementCodec) AppendJSON(dst []byte, r *javaio.Reader) []byte {
-	dst = append(dst, `{"timestamp":`...)
 	switch tag := r.Uint8(); tag {
 	case recordWithTimestamp:
-		dst = int64Codec.json(dst, r)
+		dst = int64Codec.json(append(dst, `{"timestamp":`...), r)
 	case recordWithoutTimestamp:
-		dst = appendNull(dst)
+		dst = append(dst, `{"timestamp":null`...)
+	case watermark:
+		return append(int64Codec.json(append(dst, `{"watermark":`...), r), '}')
 	default:
-		r.Unsupported("a stream element of tag %d, which is no record", tag)
+		c.refuse(r, tag)
+		return appendNull(dst)
 	}
 	return append(c.value.AppendJSON(append(dst, `,"value":`...), r), '}')
+}
+
+func (c *streamElementCodec) refuse(r *javaio.Reader, tag byte) {
+	r.Unsupported("a stream element of tag %d, which is neither a record nor a watermark", tag)
 }

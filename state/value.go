@@ -24,7 +24,7 @@ func (s *Schema) DecodeValue(row *Row, value []byte) error {
 		row.Value = row.valueBuf
 	case KindMap:
 		if r.Bool() {
-			row.valueBuf = appendNull(row.valueBuf[:0])
+			row.valueBuf = s.appendNoValue(row.valueBuf[:0], r)
 			row.Value = row.valueBuf
 			break
 		}
@@ -37,6 +37,14 @@ func (s *Schema) DecodeValue(row *Row, value []byte) error {
 		return fmt.Errorf("state %q: value: %w", s.Name, err)
 	}
 	return nil
+}
+
+// appendNoValue appends the null that a map entry is marked with. The heap's canonical savepoints have behind the mark what the serializer writes for null.
+func (s *Schema) appendNoValue(dst []byte, r *javaio.Reader) []byte {
+	if r.Len() > 0 {
+		appendFramed(dst, s.Value, r)
+	}
+	return appendNull(dst)
 }
 
 func (s *Schema) decodeOne(row *Row, r *javaio.Reader) {

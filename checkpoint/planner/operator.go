@@ -24,9 +24,13 @@ type holding struct {
 // kinds by their names in uids. Several have one form.
 var kinds = map[string]*Operator{}
 
+// byKind has the first of the kinds that share a name.
+var byKind = map[string]*Operator{}
+
 func init() {
 	aggregates := holds(accumulators, distinct, distinctNull, mapView)
 	window := holds(windowAggregates, distinct, distinctNull, mapView, sessions, watermark)
+	groupWindow := append(holds(windowBefore, windowFired, windowFires, windowRows, windowCount), window...)
 	for _, k := range []struct {
 		uid, kind, does string
 		holds           []holding
@@ -35,7 +39,7 @@ func init() {
 		{"global-group-aggregate", "GlobalGroupAggregate", "GROUP BY without a window, of what was aggregated locally", aggregates},
 		{"incremental-group-aggregate", "IncrementalGroupAggregate", "GROUP BY with split distinct aggregates", aggregates},
 		{"group-table-aggregate", "GroupTableAggregate", "a table aggregate function", aggregates},
-		{"group-window-aggregate", "GroupWindowAggregate", "GROUP BY TUMBLE, HOP or SESSION", window},
+		{"group-window-aggregate", "GroupWindowAggregate", "GROUP BY TUMBLE, HOP or SESSION", groupWindow},
 		{"window-aggregate", "WindowAggregate", "GROUP BY a window of a windowing table function", window},
 		{"global-window-aggregate", "GlobalWindowAggregate", "GROUP BY a window of a windowing table function, of what was aggregated locally", window},
 		{"over-aggregate", "OverAggregate", "aggregates OVER a range or a number of rows", holds(overInput, accumulators, distinct, distinctNull, mapView, overTriggered, overCount, overCleanup,
@@ -44,6 +48,14 @@ func init() {
 		{"multi-join", "MultiJoin", "regular joins of several inputs at once", holds(multiJoin)},
 		{"interval-join", "IntervalJoin", "a join bounded in time", holds(intervalCache, intervalTimer)},
 		{"temporal-join", "TemporalJoin", "a join with the version of a table at a time (FOR SYSTEM_TIME AS OF)", holds(temporalSide, temporalTimer)},
+		{"lookup-join", "LookupJoin", "a join with a table that is looked up row by row", holds(waitingRows)},
+		{"lookup-join-materialize", "LookupJoin", "a join with a table that is looked up row by row, of rows that change", holds(lookedUp, lookedUpAll)},
+		{"lookup-join-key-ordered", "LookupJoin", "a join with a table that is looked up row by row, in the order of each key", holds(waitingRows, waitingKeyed)},
+		{"delta-join", "DeltaJoin", "a join of tables that are looked up in both directions, and kept in neither", holds(waitingDelta)},
+		{"async-calc", "AsyncCalc", "a function that answers later", holds(waitingRows)},
+		{"async-correlate", "AsyncCorrelate", "a table function that answers later", holds(waitingRows)},
+		{"process", "ProcessTableFunction", "a process table function", holds(namedTimers, functionState)},
+		{"window", "WindowTableFunction", "a windowing table function", holds(sessions, sessionRows, sessionNumber)},
 		{"window-join", "WindowJoin", "a join within windows", holds(windowSide)},
 		{"rank", "Rank", "the first N rows of a partition (ROW_NUMBER)", holds(rankData, rankOrder, rankEnd, top1)},
 		{"window-rank", "WindowRank", "the first N rows of a window's partition", holds(windowRank, watermark)},
@@ -56,6 +68,9 @@ func init() {
 		{"temporal-sort", "TemporalSort", "ORDER BY time", holds(sorted, overTriggered)},
 	} {
 		kinds[k.uid] = &Operator{Kind: k.kind, Does: k.does, holds: k.holds}
+		if byKind[k.kind] == nil {
+			byKind[k.kind] = kinds[k.uid]
+		}
 	}
 }
 
@@ -70,10 +85,8 @@ func Find(uid, name string, states []string) *Operator {
 		return kinds[m[1]]
 	}
 	if m := nameForm.FindStringSubmatch(name); m != nil {
-		for _, k := range kinds {
-			if k.Kind == m[1] {
-				return k
-			}
+		if k := byKind[m[1]]; k != nil {
+			return k
 		}
 	}
 	if uid != "" || name != "" {
@@ -96,7 +109,8 @@ func byStates(states []string) *Operator {
 		{[]string{"sorted-map", "data-state"}, "rank"}, {[]string{"data-state-with-append"}, "rank"}, {[]string{"data-state-with-update"}, "rank"},
 		{[]string{"Top1-Rank-State"}, "rank"}, {[]string{"already-emitted-state-boolean"}, "deduplicate"},
 		{[]string{"left", "right", "next-index"}, "temporal-join"}, {[]string{"dataState", "lastTriggeringTsState"}, "temporal-sort"},
-		{[]string{"accState"}, "group-aggregate"}, {[]string{"nfaStateName", "sharedBuffer-events"}, "match"},
+		{[]string{"accState"}, "group-aggregate"}, {[]string{"_delta_join_operator_async_wait_state_"}, "delta-join"},
+		{[]string{"session-window-tvf-acc", "session-window-tvf-counter"}, "window"}, {[]string{"internal-named-timers-map"}, "process"}, {[]string{"nfaStateName", "sharedBuffer-events"}, "match"},
 	} {
 		if !slices.ContainsFunc(mark.all, func(s string) bool { return !slices.Contains(states, s) }) {
 			found := *kinds[mark.uid]

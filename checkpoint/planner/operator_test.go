@@ -23,6 +23,8 @@ func TestFind(t *testing.T) {
 		{states: []string{"watermark", "window-aggs"}, kind: "WindowAggregate", byState: true}, {states: []string{"window-aggs"}, kind: "GroupWindowAggregate", byState: true},
 		{states: []string{"nfaStateName", "sharedBuffer-events"}, kind: "Match", byState: true}, {states: []string{"window_rank", "watermark"}, kind: "WindowRank", byState: true},
 		{states: []string{"left", "right", "next-index", "timer"}, kind: "TemporalJoin", byState: true},
+		{uid: "12_lookup-join-materialize", kind: "LookupJoin"}, {name: "LookupJoin[5]", kind: "LookupJoin"}, {uid: "remember", name: "ProcessTableFunction[77]", kind: "ProcessTableFunction"},
+		{uid: "39_window", kind: "WindowTableFunction"}, {states: []string{"_delta_join_operator_async_wait_state_"}, kind: "DeltaJoin", byState: true},
 		{states: []string{"deduplicate-state"}}, // Deduplicate or ChangelogNormalize
 		{},
 	} {
@@ -61,6 +63,8 @@ func TestHolds(t *testing.T) {
 		{"temporal-join", "next-index", Shape{}, "bookkeeping of the operator"}, {"over-aggregate", "agg3$map", Shape{}, "a map or list that belongs to the accumulator of one aggregate"},
 		{"upsert-materialize", "sqnToNodeState", Shape{}, "the rows of the key by number of arrival, and the numbers before and behind"},
 		{"match", "nfaStateName", Shape{}, "matches of the pattern that have begun"}, {"window-deduplicate", "window_deduplicate", Shape{}, "the row that is kept of the key in the window"},
+		{"lookup-join-materialize", "unique-value", Shape{}, "what was found for the row of the key"}, {"process", "log", Shape{}, "state of the function, named after its parameter"},
+		{"group-window-aggregate", "trigger-count-3", Shape{}, "how many rows the window has"}, {"window", "session-window-tvf-counter", Shape{}, "how many rows the key had"},
 		{"rank", "_timer_state/processing_user-timers", Shape{}, "timers in processing time"},
 	} {
 		if got := kinds[c.kind].Holds(c.state, c.shape); got != c.want {

@@ -64,7 +64,7 @@ pack "$here/../../checkpoint/fixture/entropy.tar.gz" 1.20 2.3
 
 # The directory of a bucket is the run's, so that one archive has both. Flink 2 takes a checkpoint right at the start, which goes.
 mkdir -p "$run/s3/flink" "$run/sidecar" "$run/plugins/s3"
-mvn -q -B dependency:copy -Dartifact=org.apache.flink:flink-s3-fs-presto:2.3.0 -DoutputDirectory="$run/plugins/s3"
+mvn -q -B -f "$here/pom.xml" -P flink2 dependency:copy -Dartifact=org.apache.flink:flink-s3-fs-presto:2.3.0 -DoutputDirectory="$run/plugins/s3"
 versitygw --access test-key --secret test-secret --port 127.0.0.1:17370 --quiet --keep-alive posix --sidecar "$run/sidecar" "$run/s3" &
 server=$!
 trap 'kill "$server"; rm -rf "$run"' EXIT

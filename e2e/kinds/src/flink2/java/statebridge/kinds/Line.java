@@ -5,6 +5,7 @@ import java.util.Set;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.core.execution.RecoveryClaimMode;
 import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
+import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 
@@ -12,6 +13,9 @@ import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 final class Line {
     /** Whether OVER may be ordered by a column that is no time. */
     static final boolean OVER_ANY_COLUMN = true;
+
+    /** A value of a class that is known by its number and name only, and a list that holds one. */
+    static final String PLAIN = "{\"$raw\":\"WQEKAQBqYXZhLnV0aWwuQXJyYXlMaXP0AQEBZml25Q==\"}", PLAINS = "{\"$raw\":\"WgHoDwIsWQEKAQBqYXZhLnV0aWwuQXJyYXlMaXP0AQEBZml25SwDAYJ4\"}";
 
     private Line() {}
 
@@ -21,6 +25,14 @@ final class Line {
 
     static SavepointRestoreSettings restore(String uri, boolean claim) {
         return SavepointRestoreSettings.forPath(uri, false, claim ? RecoveryClaimMode.CLAIM : RecoveryClaimMode.NO_CLAIM);
+    }
+
+    static void corners(DataStream<Tuple2<String, Long>> records) {
+        Line.discard(records.keyBy(t -> t.f0, Types.STRING).enableAsyncState().process(new Later(), Types.VOID).uid("later").name("later"));
+    }
+
+    static void functions(Sql s) {
+        Processes.add(s);
     }
 
     /** Adds what only this line has. */

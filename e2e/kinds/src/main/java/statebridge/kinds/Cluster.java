@@ -110,8 +110,8 @@ final class Cluster implements AutoCloseable {
     }
 
     Path savepoint(SavepointFormatType format) throws Exception {
-        String uri = cluster.triggerSavepoint(job, "file://" + dir + "/savepoints", false, format).get(2, TimeUnit.MINUTES);
-        return Path.of(uri.replaceFirst("^file:(//)?", ""));
+        String uri = cluster.triggerSavepoint(job, configuration.getString("execution.checkpointing.savepoint-dir", null), false, format).get(2, TimeUnit.MINUTES);
+        return dir.resolve("savepoints").resolve(Path.of(uri).getFileName());
     }
 
     void cancel() throws Exception {

@@ -131,6 +131,11 @@ final class Keyed<K> extends KeyedProcessFunction<K, Long, Void> {
         rows.remove(id(state, keyJson, null));
     }
 
+    /** Says what a reader makes of a whole list, one of whose elements is of unknown length. */
+    void list(String state, String keyJson, String json) {
+        rows.put(id(state, keyJson, null), row(state, "list", keyJson, null, json));
+    }
+
     /** How many operations there are. */
     int size() {
         return acts.size();

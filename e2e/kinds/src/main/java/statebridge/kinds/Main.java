@@ -17,6 +17,7 @@ public final class Main {
                 case "avro" -> AvroValues.run(r);
                 case "kryo" -> KryoValues.run(r);
                 case "registered" -> Registered.run(r);
+                case "unregistered" -> Registered.restored(r);
                 case "rescale" -> Moves.rescale(r, false, 2, 3, 2);
                 case "rescale-claim" -> Moves.rescale(r, true, 2, 3, 2);
                 case "restore-claim" -> Moves.rescale(r, true, 2, 2);
@@ -25,6 +26,10 @@ public final class Main {
                 case "s3" -> Moves.s3(r);
                 case "ttl" -> Moves.ttl(r);
                 case "joins" -> Joins.run(r);
+                case "corners" -> Corners.run(r, false, false);
+                case "corners-merged" -> Corners.run(r, true, false);
+                case "corners-async" -> Corners.run(r, false, true);
+                case "sql-more" -> SqlMore.run(r);
                 case "sql" -> Sql.run(r);
                 default -> throw new IllegalArgumentException(what);
             }

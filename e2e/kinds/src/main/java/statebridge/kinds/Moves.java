@@ -15,8 +15,8 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 final class Moves {
     private Moves() {}
 
-    private static Keyed<String> carts() {
-        Keyed<String> k = new Keyed<>("carts");
+    private static Keyed<String> carts(String uid) {
+        Keyed<String> k = new Keyed<>(uid);
         k.state(new ValueStateDescriptor<>("total", Types.LONG));
         k.state(new MapStateDescriptor<>("items", Types.STRING, Types.INT));
         k.state(new ListStateDescriptor<>("log", Types.STRING));
@@ -41,7 +41,7 @@ final class Moves {
 
     /** A checkpoint right after each restore, before anything else has changed, and one after some changes. */
     static void rescale(Run r, boolean claim, int... parallelism) throws Exception {
-        Keyed<String> k = carts();
+        Keyed<String> k = carts("carts");
         Path last = null;
         for (int i = 0; i < parallelism.length; i++) {
             if (last != null) {
@@ -64,7 +64,7 @@ final class Moves {
 
     /** All rows go. */
     static void emptied(Run r) throws Exception {
-        Keyed<String> k = carts();
+        Keyed<String> k = carts("carts");
         fill(k, 0, 3);
         start(r, k, 4, null, false);
         r.checkpoint();
@@ -81,6 +81,8 @@ final class Moves {
 
     static void entropy(Run r) throws Exception {
         scattered(r, "entropy://" + r.dir);
+        r.savepoint(SavepointFormatType.CANONICAL);
+        r.savepoint(SavepointFormatType.NATIVE);
     }
 
     /** Checkpoints in the bucket of the run's name, at the server that the environment names, by a file system from FLINK_PLUGINS_DIR. */
@@ -97,7 +99,7 @@ final class Moves {
     private static void scattered(Run r, String root) throws Exception {
         r.settings.put("execution.checkpointing.dir", root + "/_entropy_/checkpoints");
         r.settings.put("execution.checkpointing.savepoint-dir", root + "/_entropy_/savepoints");
-        Keyed<String> k = carts();
+        Keyed<String> k = carts("carts");
         fill(k, 0, 20);
         start(r, k, 2, null, false);
         r.checkpoint();
@@ -105,15 +107,23 @@ final class Moves {
         r.checkpoint();
     }
 
-    /** Values that are read only, so that their times move; then one of them changes. */
+    /** Values that are read only, so that their times move; then one of them changes. Beside them, rows that have expired long ago, and are still there. */
     static void ttl(Run r) throws Exception {
-        Keyed<String> k = carts();
+        Keyed<String> old = carts("old"), k = carts("carts");
+        StateTtlConfig soon = StateTtlConfig.newBuilder(Duration.ofMillis(1)).disableCleanupInBackground().build();
+        for (StateDescriptor<?, ?> d : old.descriptors()) {
+            d.enableTimeToLive(soon);
+        }
+        fill(old, 0, 5);
         StateTtlConfig ttl = StateTtlConfig.newBuilder(Duration.ofDays(30)).setUpdateType(StateTtlConfig.UpdateType.OnReadAndWrite).build();
         for (StateDescriptor<?, ?> d : k.descriptors()) {
             d.enableTimeToLive(ttl);
         }
         fill(k, 0, 10);
-        start(r, k, 2, null, false);
+        StreamExecutionEnvironment env = r.cluster().environment(2);
+        r.keyed(env, old, Types.STRING);
+        r.keyed(env, k, Types.STRING);
+        r.start(env, null, false);
         r.checkpoint();
         Thread.sleep(20);
         for (int i = 0; i < 10; i++) {

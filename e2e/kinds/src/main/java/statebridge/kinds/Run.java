@@ -25,9 +25,16 @@ final class Run implements AutoCloseable {
     private Cluster cluster;
     private int jobs;
 
+    /** A backend may have the changelog over it: hashmap+changelog. */
     Run(Path dir, String backend) {
         this.dir = dir.toAbsolutePath();
-        settings.put("state.backend.type", backend);
+        settings.put("state.backend.type", backend.replace("+changelog", ""));
+        if (backend.endsWith("+changelog")) {
+            settings.put("state.changelog.enabled", "true");
+            settings.put("state.changelog.storage", "filesystem");
+            settings.put("state.changelog.periodic-materialize.interval", "2 s");
+            settings.put("dstl.dfs.base-path", "file://" + this.dir + "/changelog");
+        }
         Feed.clear();
     }
 
@@ -42,13 +49,15 @@ final class Run implements AutoCloseable {
         return cluster;
     }
 
-    <K> void keyed(StreamExecutionEnvironment env, Keyed<K> f, TypeInformation<K> keyType) {
+    <K> SingleOutputStreamOperator<Void> keyed(StreamExecutionEnvironment env, Keyed<K> f, TypeInformation<K> keyType) {
         operators.add(f);
         String uid = f.uid;
         SingleOutputStreamOperator<Long> source = env.addSource(new FeedSource(uid), "source of " + uid, Types.LONG)
                 .setParallelism(1) // so that operations stay in their order
                 .uid("source-" + uid);
-        Line.discard(source.keyBy((KeySelector<Long, K>) i -> Keyed.key(uid, i), keyType).process(f, Types.VOID).uid(uid).name(uid));
+        SingleOutputStreamOperator<Void> operator = source.keyBy((KeySelector<Long, K>) i -> Keyed.key(uid, i), keyType).process(f, Types.VOID).uid(uid).name(uid);
+        Line.discard(operator);
+        return operator;
     }
 
     void start(StreamExecutionEnvironment env, Path restore, boolean claim) throws Exception {

@@ -23,9 +23,9 @@ final class Sql {
             Types.LONG, Types.STRING, Types.INT, Types.BIG_DEC, Types.LOCAL_DATE_TIME);
 
     private final StreamExecutionEnvironment env;
-    private final StreamTableEnvironment tables;
+    final StreamTableEnvironment tables;
 
-    private Sql(StreamExecutionEnvironment env) {
+    Sql(StreamExecutionEnvironment env) {
         this.env = env;
         tables = StreamTableEnvironment.create(env);
         tables.getConfig().set("table.local-time-zone", "UTC");
@@ -40,7 +40,7 @@ final class Sql {
         ROWS.put(table, List.of(rows));
     }
 
-    private static void rows() {
+    static void rows() {
         RowKind add = RowKind.INSERT, before = RowKind.UPDATE_BEFORE, after = RowKind.UPDATE_AFTER, delete = RowKind.DELETE;
         put("L", row(add, 1, "a", 10, "1.50", 1), row(add, 2, "b", 20, null, 2), row(add, 3, "a", 30, "3.25", 3), row(add, 4, "c", 5, "4.00", 12),
                 row(add, 5, "a", 30, "5.00", 21), row(add, 6, "a long key, past 7 bytes", 7, "6.00", 22), row(add, 1, "a", 11, "1.75", 23));
@@ -52,7 +52,7 @@ final class Sql {
         put("V", row(after, 1, "a", 1, "1.10", 0), row(after, 2, "b", 1, "2.20", 0), row(after, 1, "a", 2, "1.20", 10), row(after, 4, "c", 1, "4.40", 11), row(after, 1, "a", 3, "1.30", 23));
     }
 
-    private DataStream<Row> stream(String name) {
+    DataStream<Row> stream(String name) {
         return env.addSource(new FeedSource(name), name, Types.LONG).setParallelism(1).uid("source-" + name).map(i -> {
             Feed.of(name).handled.incrementAndGet();
             return ROWS.get(name).get(i.intValue());
@@ -63,7 +63,7 @@ final class Sql {
         return Schema.newBuilder().column("id", keyed ? "BIGINT NOT NULL" : "BIGINT").column("k", "STRING").column("v", "INT").column("d", "DECIMAL(10, 2)").column("ts", "TIMESTAMP(3)");
     }
 
-    private void sources() {
+    void sources() {
         for (String t : new String[] {"L", "R"}) {
             tables.createTemporaryView(t, tables.fromDataStream(stream(t),
                     columns(false).columnByExpression("p", "PROCTIME()").watermark("ts", "ts - INTERVAL '1' SECOND").build()));
@@ -75,7 +75,7 @@ final class Sql {
                 columns(true).primaryKey("id").watermark("ts", "ts - INTERVAL '1' SECOND").build(), ChangelogMode.upsert()));
     }
 
-    private void query(String... queries) {
+    void query(String... queries) {
         for (String q : queries) {
             Line.discard(tables.toChangelogStream(tables.sqlQuery(q)));
         }
@@ -87,7 +87,7 @@ final class Sql {
         Line.discard(tables.toChangelogStream(tables.sqlQuery(q), s, ChangelogMode.upsert()));
     }
 
-    private void set(String... options) {
+    void set(String... options) {
         for (int i = 0; i + 1 < options.length; i += 2) {
             tables.getConfig().set(options[i], options[i + 1]);
         }
@@ -201,6 +201,14 @@ final class Sql {
         s.windows();
         s.rest();
         s.batched();
+        feed(r, env);
+        Thread.sleep(6000); // watermarks and mini-batches follow by their own clocks
+        r.report(r.cluster().checkpoint(), "checkpoint", "");
+        r.report(r.cluster().savepoint(SavepointFormatType.CANONICAL), "savepoint-canonical", "");
+    }
+
+    /** Starts the job and gives it all rows. */
+    static void feed(Run r, StreamExecutionEnvironment env) throws Exception {
         r.cluster().submit(env, r.jobId(), null, false);
         for (String name : ROWS.keySet()) {
             for (long i = 0; i < ROWS.get(name).size(); i++) {
@@ -210,8 +218,5 @@ final class Sql {
         for (String name : ROWS.keySet()) {
             Feed.of(name).drain(r.cluster()::check);
         }
-        Thread.sleep(6000); // watermarks and mini-batches follow by their own clocks
-        r.report(r.cluster().checkpoint(), "checkpoint", "");
-        r.report(r.cluster().savepoint(SavepointFormatType.CANONICAL), "savepoint-canonical", "");
     }
 }
