@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/statebridge/statebridge/checkpoint/fixture"
 )
 
-// TestEntropy reads checkpoints whose files lie in paths with a random part, moved away from where they were written. Files whose
+// TestEntropy reads checkpoints and savepoints whose files lie in paths with a random part, moved away from where they were written. Files whose
 // directory went elsewhere are found by a mapping, and without one each is named.
 func TestEntropy(t *testing.T) {
 	root := fixture.Unpack(t, fixture.Entropy)
@@ -34,29 +35,40 @@ func TestEntropy(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		last := len(s.Snapshots) - 1
-		location := filepath.Join(dir, s.Snapshots[last].Path)
-		lost := open(t, location, checkpoint.Options{})
-		faults := lost.Unresolved(t.Context())
-		var from string
-		files := map[string]bool{}
-		for ref := range lost.Metadata.StreamHandles() {
-			files[ref.Handle.Path] = true
-			at := strings.Index(ref.Handle.Path, "/checkpoints/")
-			from = ref.Handle.Path[:at-len("/abcd")]
+		for _, snapshot := range s.Snapshots {
+			location, want := filepath.Join(dir, snapshot.Path), len(expected(t, filepath.Join(dir, snapshot.Expected)))
+			checkMapped(t, location, namesItsFiles(t, location), elsewhere, want)
 		}
-		if len(faults) != len(files) || len(files) == 0 {
-			t.Errorf("%d files are gone, %d are named: %v", len(files), len(faults), errors.Join(faults...))
-		}
-		if err := readAll(t.Context(), location); err == nil || !strings.Contains(err.Error(), "neither there nor beside") {
-			t.Errorf("read without its files: %v", err)
-		}
-		mapped := open(t, location, checkpoint.Options{PathMap: []checkpoint.PathMap{{From: from, To: elsewhere}}})
-		if faults := mapped.Unresolved(t.Context()); len(faults) > 0 {
-			t.Errorf("with a mapping from %s: %v", from, errors.Join(faults...))
-		}
-		if got, want := len(rowsOf(t, mapped)), len(expected(t, filepath.Join(dir, s.Snapshots[last].Expected))); got != want {
-			t.Errorf("%d rows by the mapping, want %d", got, want)
-		}
+	}
+}
+
+// namesItsFiles wants each file of a snapshot to be named as not found, and gives what stands before the random part of their paths.
+func namesItsFiles(t *testing.T, location string) (from string) {
+	t.Helper()
+	lost := open(t, location, checkpoint.Options{})
+	files := map[string]bool{}
+	for ref := range lost.Metadata.StreamHandles() {
+		files[ref.Handle.Path] = true
+		from = randomPart.ReplaceAllString(ref.Handle.Path, "")
+	}
+	if faults := lost.Unresolved(t.Context()); len(faults) != len(files) || len(files) == 0 {
+		t.Errorf("%s: %d files are gone, %d are named: %v", location, len(files), len(faults), errors.Join(faults...))
+	}
+	if err := readAll(t.Context(), location); err == nil || !strings.Contains(err.Error(), "neither there nor beside") {
+		t.Errorf("%s, read without its files: %v", location, err)
+	}
+	return from
+}
+
+var randomPart = regexp.MustCompile("/[0-9a-f]{4}/(checkpoints|savepoints)/.*")
+
+func checkMapped(t *testing.T, location, from, to string, want int) {
+	t.Helper()
+	mapped := open(t, location, checkpoint.Options{PathMap: []checkpoint.PathMap{{From: from, To: to}}})
+	if faults := mapped.Unresolved(t.Context()); len(faults) > 0 {
+		t.Errorf("%s, with a mapping from %s: %v", location, from, errors.Join(faults...))
+	}
+	if got := len(rowsOf(t, mapped)); got != want {
+		t.Errorf("%s: %d rows by the mapping, want %d", location, got, want)
 	}
 }

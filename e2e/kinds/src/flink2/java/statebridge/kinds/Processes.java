@@ -63,7 +63,7 @@ final class Processes {
         s.tables.createTemporarySystemFunction("explode", Explode.class);
         s.query("SELECT * FROM remember(input => TABLE L PARTITION BY k, on_time => DESCRIPTOR(ts), uid => 'remember')",
                 "SELECT id, x FROM LP, LATERAL TABLE(explode(v)) AS t(x)");
-        s.set("table.exec.async-lookup.key-ordered-enabled", "true");
+        s.set("table.exec.async-lookup.key-ordered-enabled", "true", "table.exec.async-lookup.output-mode", "ALLOW_UNORDERED");
         s.query("SELECT S.id, S.k, D.name FROM UP AS S LEFT JOIN dim_async FOR SYSTEM_TIME AS OF S.p AS D ON S.id = D.id");
         s.set("table.exec.async-state.enabled", "true");
         s.query("SELECT k, COUNT(*), SUM(v), COUNT(DISTINCT d) FROM LP GROUP BY k", "SELECT LP.id, RP.d FROM LP LEFT JOIN RP ON LP.k = RP.k",

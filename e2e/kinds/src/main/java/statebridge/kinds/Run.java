@@ -32,7 +32,7 @@ final class Run implements AutoCloseable {
         if (backend.endsWith("+changelog")) {
             settings.put("state.changelog.enabled", "true");
             settings.put("state.changelog.storage", "filesystem");
-            settings.put("state.changelog.periodic-materialize.interval", "2 s");
+            settings.put("state.changelog.periodic-materialize.interval", "3 s");
             settings.put("dstl.dfs.base-path", "file://" + this.dir + "/changelog");
         }
         Feed.clear();
