@@ -1,6 +1,10 @@
 package checkpoint
 
-import "github.com/statebridge/statebridge/state"
+import (
+	"context"
+
+	"github.com/statebridge/statebridge/state"
+)
 
 // batch holds consecutive entries of one schema, and then what was made of them.
 type batch struct {
@@ -19,7 +23,22 @@ const (
 	batchBytes = 64 << 10
 	// batchKept is the largest buffer that is kept for the next batch; larger ones were grown for single huge rows.
 	batchKept = 16 * batchBytes
+	// hugeBatch is what a batch takes only by a row that is larger than usual ones by far.
+	hugeBatch = 3 * batchBytes
 )
+
+// huge says that the batch is to be decoded by itself.
+func (b *batch) huge() bool { return len(b.data) > hugeBatch }
+
+// wait waits until a worker has converted the batch.
+func (b *batch) wait(ctx context.Context) error {
+	select {
+	case <-b.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 func newBatch() *batch { return &batch{done: make(chan struct{}, 1)} }
 

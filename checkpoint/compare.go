@@ -66,6 +66,7 @@ func (e Extent) String() string { return fmt.Sprintf("%d files (%d bytes)", e.Fi
 // sides are what the two sides hold of a stretch; nil where one holds nothing.
 type sides struct {
 	base, next *part
+	tables     [2]*Table // they are of
 	split      rocksdb.Split
 }
 
@@ -79,7 +80,7 @@ func (t *Table) Compare(base *Table, groups KeyGroups, m Method) []Stretch {
 	starts := borders(groups, base.parts, t.parts)
 	for i, first := range starts[:len(starts)-1] {
 		s := Stretch{Groups: KeyGroups{first, starts[i+1] - 1}, Method: Merge}
-		s.sides.base, s.sides.next = base.partOf(first), t.partOf(first)
+		s.sides = sides{base: base.partOf(first), next: t.partOf(first), tables: [2]*Table{base, t}}
 		s.choose(m)
 		if n := len(out); n > 0 && out[n-1].joins(&s) {
 			out[n-1].Groups.Last = s.Groups.Last
@@ -170,7 +171,7 @@ func (s *Stretch) Differences(ctx context.Context) *Differences {
 	lower, upper := s.Groups.bounds(s.sides.next.schema)
 	return &Differences{
 		Difference: after.db.Difference(ctx, before.db, s.sides.split, lower, upper),
-		base:       held{part: s.sides.base}, next: held{part: s.sides.next},
+		base:       held{part: s.sides.base}, next: held{part: s.sides.next}, tables: s.sides.tables,
 	}
 }
 
@@ -195,6 +196,9 @@ func (s *Stretch) Reading() ReadStats {
 type Differences struct {
 	*rocksdb.Difference
 	base, next held
+	tables     [2]*Table
+	large      error // a row is too large
+	ofBase     bool  // it is
 }
 
 // held is one side's entry of the present key.
@@ -209,12 +213,38 @@ func (h *held) Schema() *state.Schema { return h.part.schema }
 
 // Next moves to the next row.
 func (d *Differences) Next() bool {
-	for d.Difference.Next() {
-		if d.Before() != nil || d.After() != nil {
-			return true
+	for d.large == nil && d.Difference.Next() {
+		before, after := d.Before(), d.After()
+		if before != nil || after != nil {
+			return d.fits(before, d.tables[0], true) && d.fits(after, d.tables[1], false)
 		}
 	}
 	return false
+}
+
+// fits keeps the fault of a row that is too large.
+func (d *Differences) fits(row Entry, of *Table, ofBase bool) bool {
+	if row == nil {
+		return true
+	}
+	d.large, d.ofBase = of.fits(len(row.Key())+len(row.Value())), ofBase
+	return d.large == nil
+}
+
+// Err gives the fault that ended the walk, or nil at its natural end.
+func (d *Differences) Err() error {
+	if d.large != nil {
+		return d.large
+	}
+	return d.Difference.Err()
+}
+
+// BaseFailed tells whether the fault is one of base alone.
+func (d *Differences) BaseFailed() bool {
+	if d.large != nil {
+		return d.ofBase
+	}
+	return d.Difference.BaseFailed()
 }
 
 // Before gives the row in base, nil if it is not there.

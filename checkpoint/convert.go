@@ -17,9 +17,10 @@ import (
 //	reader: cursor ──> batch ──┬──> worker: decode, append ──┬──> write, batch by batch in order
 //	reader: cursor ──> batch ──┘──> worker: decode, append ──┘
 //
-// What lies between a cursor and Write is a fixed number of small batches, however large the table is.
+// What lies between a cursor and Write is a fixed number of small batches, however large the table is. A huge row is decoded by whoever writes,
+// when all before it is written, so there is but one at a time.
 type Converter struct {
-	// Workers is how many rows are decoded at once; 0 stands for one on each core.
+	// Workers is how many rows are decoded at once, as far as the memory allows; 0 stands for one on each core.
 	Workers int
 	// Memory bounds what is kept of rows on their way, but for a single huge one, in bytes; 0 stands for 64 MiB.
 	Memory int
@@ -37,6 +38,7 @@ func (t *Table) Convert(ctx context.Context, groups KeyGroups, c Converter) erro
 	if c.Memory <= 0 {
 		c.Memory = 64 << 20
 	}
+	c.Workers = min(c.Workers, MostWorkers(c.Memory))
 	if err := t.convert(ctx, groups, c); err != nil {
 		return fmt.Errorf("operator %s: %w", t.Operator, err)
 	}
@@ -62,7 +64,7 @@ func (t *Table) convert(ctx context.Context, groups KeyGroups, c Converter) erro
 	}
 	g.Go(func() error {
 		for k := range ranges {
-			if err := lanes[k%readers].write(ctx, c.Write); err != nil {
+			if err := lanes[k%readers].write(ctx, &c); err != nil {
 				return err
 			}
 		}
@@ -72,6 +74,12 @@ func (t *Table) convert(ctx context.Context, groups KeyGroups, c Converter) erro
 	close(work)
 	return g.Wait()
 }
+
+// workerMemory is what a worker takes: a batch that it decodes, a row, and what is made of both.
+const workerMemory = 1 << 20
+
+// MostWorkers is how many workers there is memory for.
+func MostWorkers(memory int) int { return max(1, memory/workerMemory) }
 
 // laneMemory is what a reader and its batches take.
 const laneMemory = 8 << 20
@@ -109,13 +117,14 @@ type lane struct {
 	free, ready chan *batch // ready ones come in order, and nil ends a range
 	made        int
 	work        chan<- *batch
+	passed      chan struct{} // a huge batch is written
 }
 
 // batchesAhead is how many batches of a reader are on their way.
 const batchesAhead = 8
 
 func newLane(work chan<- *batch) *lane {
-	return &lane{free: make(chan *batch, batchesAhead), ready: make(chan *batch, batchesAhead+1), work: work}
+	return &lane{free: make(chan *batch, batchesAhead), ready: make(chan *batch, batchesAhead+1), work: work, passed: make(chan struct{}, 1)}
 }
 
 // readEach reads every so manieth range. A fault travels behind the rows that came before it.
@@ -166,10 +175,19 @@ func (l *lane) take(ctx context.Context) (*batch, error) {
 }
 
 func (l *lane) hand(ctx context.Context, b *batch) error {
+	huge := b.huge() // it may be written, and empty again, once it is on its way
 	if err := send(ctx, l.ready, b); err != nil {
 		return err
 	}
-	return send(ctx, l.work, b)
+	if !huge {
+		return send(ctx, l.work, b)
+	}
+	select {
+	case <-l.passed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func send(ctx context.Context, to chan<- *batch, b *batch) error {
@@ -182,7 +200,7 @@ func send(ctx context.Context, to chan<- *batch, b *batch) error {
 }
 
 // write hands on the batches of one range.
-func (l *lane) write(ctx context.Context, write func(b []byte, rows int) error) error {
+func (l *lane) write(ctx context.Context, c *Converter) error {
 	for {
 		var b *batch
 		select {
@@ -193,13 +211,14 @@ func (l *lane) write(ctx context.Context, write func(b []byte, rows int) error) 
 		if b == nil {
 			return nil
 		}
-		select {
-		case <-b.done:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		huge := b.huge()
+		if huge {
+			b.convert(new(state.Row), c.Append()) // whose memory nobody keeps
+		} else if err := b.wait(ctx); err != nil {
+			return err
 		}
 		if b.rows > 0 {
-			if err := write(b.out, b.rows); err != nil {
+			if err := c.Write(b.out, b.rows); err != nil {
 				return err
 			}
 		}
@@ -208,5 +227,8 @@ func (l *lane) write(ctx context.Context, write func(b []byte, rows int) error) 
 		}
 		b.empty()
 		l.free <- b
+		if huge {
+			l.passed <- struct{}{}
+		}
 	}
 }

@@ -1,11 +1,14 @@
 package checkpoint_test
 
 import (
+	"cmp"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/statebridge/statebridge/checkpoint"
+	"github.com/statebridge/statebridge/checkpoint/fixture"
 	"github.com/statebridge/statebridge/checkpoint/fixture/large"
 	"github.com/statebridge/statebridge/fault"
 )
@@ -36,4 +39,55 @@ func TestRowsBeyondTheLimit(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDifferencesBeyondTheLimit: so is a changed row when only the files that differ are read, on the side whose limit it is.
+func TestDifferencesBeyondTheLimit(t *testing.T) {
+	at := filepath.Dir(filepath.Dir(fixture.One(t, fixture.Unpack(t, fixture.RocksDB), "checkpoints/*/chk-2/_metadata")))
+	for limits, want := range map[[2]int]string{{0, 0}: "", {10, 0}: "base", {0, 10}: "next", {1 << 20, 1 << 20}: ""} {
+		var snaps [2]*checkpoint.Snapshot
+		for i, chk := range []string{"chk-2", "chk-3"} {
+			snaps[i] = open(t, filepath.Join(at, chk), checkpoint.Options{MaxRow: limits[i]})
+		}
+		byFile, refused := 0, ""
+		for _, o := range snaps[1].Operators() {
+			tables, err := o.Tables(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, next := range tables {
+				base, err := snaps[0].Table(t.Context(), o.ID, next.Name)
+				if err != nil {
+					continue // there was none
+				}
+				for _, s := range next.Compare(base, checkpoint.AllKeyGroups(next.MaxParallelism()), checkpoint.ByFile) {
+					if s.Method == checkpoint.ByFile {
+						byFile++
+						refused = cmp.Or(refused, refusedSide(t, &s))
+					}
+				}
+			}
+		}
+		if byFile == 0 || refused != want {
+			t.Errorf("limits %v: %d stretches by file, refused: %q, want %q", limits, byFile, refused, want)
+		}
+	}
+}
+
+// refusedSide walks a stretch and says which side had a row that was too large.
+func refusedSide(t *testing.T, s *checkpoint.Stretch) string {
+	t.Helper()
+	d := s.Differences(t.Context())
+	defer d.Close()
+	for d.Next() {
+	}
+	switch err := d.Err(); {
+	case err == nil:
+		return ""
+	case !errors.Is(err, fault.ErrUnsupported) || !strings.Contains(err.Error(), "no more than 10"):
+		t.Fatal(err)
+	case d.BaseFailed():
+		return "base"
+	}
+	return "next"
 }

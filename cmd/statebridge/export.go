@@ -13,7 +13,7 @@ import (
 	"github.com/statebridge/statebridge/state"
 )
 
-// maxParallel is more than there are cores anywhere. Each row that is decoded has buffers of its own, which --memory does not count.
+// maxParallel is more than there are cores anywhere.
 const maxParallel = 256
 
 type exportFlags struct {
@@ -81,6 +81,9 @@ func (f *exportFlags) run(cmd *cobra.Command, location string) error {
 		return err
 	}
 	defer snap.Close()
+	if most := checkpoint.MostWorkers(f.limits.rows); f.parallel > most {
+		fmt.Fprintf(stderr, "statebridge: --parallel %d: --memory %s has room for %d at once\n", f.parallel, f.memory, most)
+	}
 	f.timers = true
 	tables, err := f.tables(ctx, snap)
 	if err != nil {

@@ -23,7 +23,8 @@ func TestMemory(t *testing.T) {
 	}
 	dir := t.TempDir()
 	heap, rocks := filepath.Join(dir, "heap"), filepath.Join(dir, "rocks", "0102030405060708090a0b0c0d0e0f10")
-	if out, err := exec.Command(programNamed(t, "write-large"), heap, rocks).CombinedOutput(); err != nil {
+	huge := filepath.Join(dir, "huge")
+	if out, err := exec.Command(programNamed(t, "write-large"), heap, rocks, huge).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	const limit = "64MiB"
@@ -34,6 +35,7 @@ func TestMemory(t *testing.T) {
 	}{
 		{base.Rows, []string{"export", "--memory", limit, filepath.Join(rocks, "chk-1")}},
 		{base.Rows, []string{"export", "--memory", limit, "--parallel", "8", "--temp-dir", dir, filepath.Join(heap, "chk-1")}},
+		{hugeBase.Rows, []string{"export", "--memory", limit, "--parallel", "256", huge}},
 		{base.Rows / largeEvery, []string{"diff", "--memory", limit, "--temp-dir", dir, filepath.Join(heap, "chk-1"), filepath.Join(heap, "chk-2")}},
 		{base.Rows / largeEvery, []string{"diff", "--memory", limit, "--temp-dir", dir, filepath.Join(rocks, "chk-1"), filepath.Join(heap, "chk-2")}},
 		{1, []string{"get", "--memory", limit, "--temp-dir", dir, filepath.Join(heap, "chk-1"), "--key", large.Key(1234)}},
@@ -55,17 +57,20 @@ log: {level: error}
 	checkPeak(t, "128MiB", 0, "run", "--once", "--memory", "128MiB", "--config", file)
 }
 
+// hugeBase has rows of a megabyte, of which many workers would hold as many.
+var hugeBase = large.Snapshot{ID: 1, Rows: 200, ValueBytes: 1_000_000, KeyGroups: 8}
+
 var largeBase = large.Snapshot{ID: 1, Rows: 150_000, ValueBytes: 2000, KeyGroups: 2}
 
 // largeEvery says which of the rows differ in the second checkpoint.
 const largeEvery = 100
 
-// writeLarge HEAP ROCKSDB is a program of its own: a process starts with the peak of the one that has started it.
+// writeLarge HEAP ROCKSDB HUGE is a program of its own: a process starts with the peak of the one that has started it.
 func writeLarge() {
-	heap, rocks := os.Args[1], os.Args[2]
+	heap, rocks, huge := os.Args[1], os.Args[2], os.Args[3]
 	next := largeBase
 	next.ID, next.Seed, next.Every = 2, 1, largeEvery
-	err := errors.Join(largeBase.Heap(filepath.Join(heap, "chk-1")), next.Heap(filepath.Join(heap, "chk-2")), largeBase.RocksDB(filepath.Join(rocks, "chk-1")))
+	err := errors.Join(largeBase.Heap(filepath.Join(heap, "chk-1")), next.Heap(filepath.Join(heap, "chk-2")), largeBase.RocksDB(filepath.Join(rocks, "chk-1")), hugeBase.RocksDB(huge))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

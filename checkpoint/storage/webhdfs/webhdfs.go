@@ -37,6 +37,7 @@ type driver struct {
 	remote.Client
 	options Options
 	active  atomic.Int32 // the NameNode that answered last, of several
+	recent  recent
 }
 
 // New makes a driver that sends its requests over t.
@@ -157,6 +158,14 @@ func (s status) object(key string) remote.Object {
 }
 
 func (d *driver) Stat(ctx context.Context, p remote.Place) (remote.Object, error) {
+	o, err := d.look(ctx, p)
+	if err == nil {
+		d.recent.keep(p, o)
+	}
+	return o, err
+}
+
+func (d *driver) look(ctx context.Context, p remote.Place) (remote.Object, error) {
 	var answer struct{ FileStatus status }
 	err := d.do(p, "GETFILESTATUS", nil, func(u *url.URL) error { return d.JSON(ctx, u, &answer) })
 	return answer.FileStatus.object(p.Key), err
@@ -164,7 +173,11 @@ func (d *driver) Stat(ctx context.Context, p remote.Place) (remote.Object, error
 
 // Get reads behind a redirection to a DataNode, whose answer tells neither version nor size of the whole.
 func (d *driver) Get(ctx context.Context, p remote.Place, version string, off, n int64) (io.ReadCloser, remote.Object, error) {
-	o, err := d.Stat(ctx, p)
+	o, known := d.recent.take(p)
+	var err error
+	if !known {
+		o, err = d.look(ctx, p)
+	}
 	switch {
 	case err != nil:
 		return nil, o, err

@@ -25,6 +25,7 @@ type namenode struct {
 	dir     string
 	standby bool
 	asked   []string // users and tokens
+	looks   int      // at files
 }
 
 type object = map[string]any
@@ -42,6 +43,7 @@ func (n *namenode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		refuse(w, http.StatusNotFound, "FileNotFoundException")
 	case q.Get("op") == "GETFILESTATUS":
+		n.looks++
 		answer(w, object{"FileStatus": status("", fi)})
 	case q.Get("op") == "LISTSTATUS":
 		n.list(w, file)
@@ -184,5 +186,29 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := webhdfs.New(webhdfs.Options{Address: "namenode:9870"}, http.DefaultTransport); err == nil {
 		t.Error("an address without a scheme is taken")
+	}
+}
+
+// TestLooks: a file that is opened and read is looked at once, and once more for each further read, which notices that it was replaced.
+func TestLooks(t *testing.T) {
+	n, url := start(t)
+	n.put(t, "file", []byte("0123456789"))
+	f, err := open(t, webhdfs.Options{Address: url}).Open(t.Context(), "hdfs://a/file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b := make([]byte, 5)
+	for reads := 1; reads <= 3; reads++ {
+		if err := f.ReadAt(t.Context(), b, 5); err != nil || string(b) != "56789" || n.looks != reads {
+			t.Errorf("%q, looked at %d times for %d reads: %v", b, n.looks, reads, err)
+		}
+	}
+	other := filepath.Join(n.dir, "file")
+	if err := os.Chtimes(other, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.ReadAt(t.Context(), b, 5); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that was replaced is read on: %v", err)
 	}
 }
