@@ -178,7 +178,8 @@ func TestLeaseIsExclusive(t *testing.T) {
 	if _, err := acquire(t, r, "b", ttl, 3*ttl); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "held by a") {
 		t.Fatalf("err = %v", err)
 	}
-	if all, err := r.Consumers(t.Context()); err != nil || all[0].Holder != "a" {
+	must(t, r.Register(t.Context(), Consumer{Name: "carts", Lease: "accounts"}))
+	if all, err := r.Consumers(t.Context()); err != nil || all[0].Holder != "a" || all[1].Holder != "a" {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	select {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,48 @@ func (r *rig) count() (verify.Result, map[string]int, error) {
 	told := map[string]int{}
 	result, err := r.Run(r.t.Context(), func(d sinks.Difference) error { told[d.Kind]++; return nil })
 	return result, told, err
+}
+
+// stale is a sink whose tables stand where the test says, one place a call.
+type stale struct {
+	sinks.Sink
+	at []sinks.Position
+}
+
+func (s *stale) Position(context.Context, sinks.Table) (sinks.Position, error) {
+	at := s.at[0]
+	if len(s.at) > 1 {
+		s.at = s.at[1:]
+	}
+	return at, nil
+}
+
+// TestTogether: positions count if nothing has moved while they were read.
+func TestTogether(t *testing.T) {
+	at := func(n int64) sinks.Position { return sinks.Position{Snapshot: stream.SnapshotRef{CheckpointID: n}} }
+	tables := []sinks.Table{{Consumer: "a"}, {Consumer: "b"}}
+	for name, c := range map[string]struct {
+		at   []sinks.Position
+		want string
+	}{
+		"the same":         {[]sinks.Position{at(1)}, ""},
+		"moved meanwhile":  {[]sinks.Position{at(1), at(2), at(2), at(2), at(2)}, ""},
+		"different places": {[]sinks.Position{at(1), at(2), at(1), at(2)}, "a at checkpoint 1 of job , b at checkpoint 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := verify.Together(t.Context(), &stale{at: c.at}, tables, time.Minute)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	moving := &stale{}
+	for n := range int64(100) {
+		moving.at = append(moving.at, at(n))
+	}
+	if err := verify.Together(t.Context(), moving, tables, 0); !errors.Is(err, sinks.ErrFenced) {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestEqual(t *testing.T) {
