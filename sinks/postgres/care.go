@@ -60,6 +60,14 @@ func (x *transaction) again(e *pgconn.PgError, how care) error {
 	return fmt.Errorf("%w; %w", discreet(e), sinks.ErrAgain)
 }
 
+// againAtOnce does so with every table: which of them a constraint is of that was put off is not told.
+func (x *transaction) againAtOnce(e *pgconn.PgError) error {
+	for _, name := range x.written {
+		x.sink.cares.set(name, atOnce)
+	}
+	return x.again(e, atOnce)
+}
+
 // explain names the row that the server refused, as far as it can be told.
 func (x *transaction) explain(err error) error {
 	var e *pgconn.PgError
@@ -86,7 +94,7 @@ func (x *transaction) explain(err error) error {
 // explainCommit does so for constraints that are put off until then.
 func (x *transaction) explainCommit(err error) error {
 	if e := refusal(err); e != nil && x.how < atOnce {
-		return x.again(e, atOnce)
+		return x.againAtOnce(e)
 	}
 	return classify(err)
 }

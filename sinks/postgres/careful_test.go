@@ -279,3 +279,49 @@ func TestTriggersRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestPutOffConstraintOfOneOfTwo: a constraint that is put off until the commit is not told to be the first table's, whose row becomes a letter all the same.
+func TestPutOffConstraintOfOneOfTwo(t *testing.T) {
+	p := newPicky(t, "puttwo", true)
+	plain := prepared(t, p.sink, "plain", id, amount)
+	attempt := func(number uint64, late string) error {
+		from, err1 := p.sink.Position(t.Context(), p.table)
+		other, err2 := p.sink.Position(t.Context(), plain)
+		tx, err3 := p.sink.Begin(t.Context(), p.table, from, epoch(p.table, number, number == 1))
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return err
+		}
+		joint := tx.(sinks.Joint)
+		err := tx.Apply(t.Context(), []stream.Change{row('c', int(number), `"kind":"a","late":"`+late+`"`), row('c', int(number)+100, `"kind":"a","late":"x"`)})
+		if err == nil {
+			err = joint.Finish(t.Context())
+		}
+		if err == nil {
+			err = joint.Then(t.Context(), plain, other, epoch(plain, number, number == 1))
+		}
+		if err == nil {
+			err = tx.Apply(t.Context(), accounts('r', int(number), func(i int) int { return i }))
+		}
+		if err == nil {
+			err = tx.Commit(t.Context())
+		}
+		return errors.Join(err, tx.Rollback(t.Context()))
+	}
+	for number := uint64(1); number <= 3; number++ {
+		p.letters = nil
+		tries, err := 0, sinks.ErrAgain
+		for ; errors.Is(err, sinks.ErrAgain) && tries < 5; tries++ {
+			p.letters = nil
+			err = attempt(number, []string{"", "x", "y", "x"}[number])
+		}
+		if err != nil {
+			t.Fatalf("epoch %d, try %d: %v", number, tries, err)
+		}
+		if n := len(p.letters); n == 0 {
+			t.Errorf("epoch %d: no letter", number)
+		}
+		if got := len(read(t, "puttwo", plain)); got != int(number) {
+			t.Errorf("epoch %d: %d rows of the other table", number, got)
+		}
+	}
+}

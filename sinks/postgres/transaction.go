@@ -22,6 +22,8 @@ type transaction struct {
 	sink *Sink
 	conn *pgxpool.Conn // nil once given back
 	tx   pgx.Tx
+
+	written []string // names of the tables before that of the epoch at hand
 }
 
 // epoch is the one at hand: it is staged, and turned into two statements at the end.
@@ -81,6 +83,9 @@ func (x *transaction) Then(ctx context.Context, t sinks.Table, from sinks.Positi
 			return classify(err)
 		}
 	}
+	if x.epoch != nil {
+		x.written = append(x.written, x.sink.name(x.table))
+	}
 	x.epoch = x.sink.newEpoch(t, to)
 	return classify(x.begin(ctx, from))
 }
@@ -138,6 +143,9 @@ func (x *transaction) takeCare(ctx context.Context) error {
 		return nil
 	}
 	_, err := x.tx.Exec(ctx, "SET CONSTRAINTS ALL IMMEDIATE")
+	if e := refusal(err); e != nil { // of a table that was written before
+		return x.againAtOnce(e)
+	}
 	return err
 }
 
