@@ -15,6 +15,10 @@
 // workers lock in the same order. A full epoch also deletes the rows that staging lacks; into an empty
 // table it is copied without staging.
 //
+// What only the server refuses (a constraint, a text that is no uuid) ends the transaction without a name. The epoch then comes again and is applied with care
+// (careful.go): staging keeps each row's change, and what is refused is done again in halves, within savepoints, until the row is alone. It is then refused by its place, or left
+// out where the table's owner keeps it.
+//
 // # Connections
 //
 // Statements run unprepared, in one round trip with their parameters (pgx's exec mode), and nothing of a session outlives a

@@ -294,7 +294,7 @@ func (x *transaction) scan(c stream.Change) error {
 
 // Finish turns what is staged into rows and moves the position.
 func (x *transaction) Finish(ctx context.Context) error {
-	if err := x.write(ctx); err != nil {
+	if err := x.makeRows(ctx); err != nil {
 		return x.explain(err)
 	}
 	return classify(x.advance(ctx))
@@ -313,8 +313,8 @@ func (x *transaction) Commit(ctx context.Context) error {
 	return nil
 }
 
-// write ends the COPY and turns what is staged into rows.
-func (x *transaction) write(ctx context.Context) error {
+// makeRows ends the COPY and turns what is staged into rows.
+func (x *transaction) makeRows(ctx context.Context) error {
 	if x.copying != nil {
 		if err := x.copying.flush(1); err != nil {
 			return err
