@@ -10,10 +10,18 @@ type Config struct {
 	Source    Source     `yaml:"source" doc:"The job whose snapshots are followed." required:"true"`
 	Consumers []Consumer `yaml:"consumers" doc:"The states that are published, one entry each." required:"true"`
 	Sinks     []Sink     `yaml:"sinks" doc:"The targets that are kept equal to the newest snapshot. Without any, changes are published only."`
+	Role      string     `yaml:"role" default:"all" enum:"all,publish,apply" doc:"What run does: publish the changes, apply them to the sinks, or both. For processes apart, over one NATS server."`
 	DataDir   string     `yaml:"data_dir" default:"./statebridge-data" doc:"The only directory that is written: embedded server, pins, spill files, SQLite database of the demo."`
 	Memory    Size       `yaml:"memory" default:"512MiB" doc:"What the process may take in all, at least 128MiB. What does not fit is sorted in data_dir."`
 	Log       Log        `yaml:"log" doc:"Logging, to standard error."`
 }
+
+// What run does.
+const (
+	RoleAll     = "all"
+	RolePublish = "publish"
+	RoleApply   = "apply"
+)
 
 // NATS says which server is used, and how.
 type NATS struct {

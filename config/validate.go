@@ -27,6 +27,12 @@ func (c *Config) validate(f *faults) {
 	if c.Memory < MinMemory {
 		f.add("memory", "must be at least %s", MinMemory)
 	}
+	if c.Role == RoleApply && c.NATS.URL == "" {
+		f.add("role", "is apply, and so nats.url must name the server on which another process publishes")
+	}
+	if c.Role == RoleApply && len(c.Sinks) == 0 {
+		f.add("role", "is apply, and there are no sinks")
+	}
 	if c.DataDir == "" {
 		f.add("data_dir", "is required")
 	}

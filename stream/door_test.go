@@ -41,7 +41,7 @@ func TestJoin(t *testing.T) {
 // TestJoinWaitsForTheDoor of a process that has the directory and is still starting its server.
 func TestJoinWaitsForTheDoor(t *testing.T) {
 	o := Options{Dir: t.TempDir(), Join: true}
-	lock, err := lockDir(o)
+	lock, err := lockDir(o.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

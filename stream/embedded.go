@@ -37,8 +37,8 @@ func startEmbedded(ctx context.Context, o Options, log *slog.Logger) (_ *embedde
 		return nil, fmt.Errorf("embedded server: %w", err)
 	}
 	e := &embedded{options: o, log: log}
-	if e.lock, err = lockDir(o); err != nil {
-		return nil, err
+	if e.lock, err = lockDir(o.Dir); err != nil {
+		return nil, fmt.Errorf("embedded server: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -132,8 +132,7 @@ func (e *embedded) stop() {
 		e.halt()
 		_ = closeGeneration(e.options.Dir, e.id) // if it fails, the next start takes the careful way
 	}
-	_ = e.lock.Truncate(0)
-	_ = e.lock.Close()
+	unlock(e.lock)
 }
 
 // halt ends the server that runs now.
@@ -141,43 +140,6 @@ func (e *embedded) halt() {
 	s := e.now.Load()
 	s.Shutdown()
 	s.WaitForShutdown()
-}
-
-// lockDir takes the directory's lock, a file that also says who has it: process id, then the URL of the listener if there is one.
-func lockDir(o Options) (*os.File, error) {
-	name := filepath.Join(o.Dir, "lock")
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("embedded server: %w", err)
-	}
-	busy, err := lockFile(f)
-	if busy {
-		err = fmt.Errorf("%s: %w%s", o.Dir, ErrInUse, describeHolder(name))
-	}
-	if err == nil {
-		err = f.Truncate(0)
-	}
-	if err == nil {
-		_, err = f.WriteString(strconv.Itoa(os.Getpid()) + "\n")
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("embedded server: %w", err)
-	}
-	return f, nil
-}
-
-func describeHolder(name string) string {
-	b, err := os.ReadFile(name)
-	if err != nil || len(b) == 0 || len(b) > 4096 {
-		return ""
-	}
-	lines := strings.Fields(string(b))
-	text := " by process " + lines[0]
-	if len(lines) > 1 {
-		text += ", whose server listens on " + lines[1]
-	}
-	return text
 }
 
 // serverLog hands the server's log on: what it calls a notice is of interest for debugging only.

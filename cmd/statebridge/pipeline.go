@@ -38,6 +38,7 @@ type pipeline struct {
 	limits   limits
 	hints    *state.Hints
 	sinks    []sinks.Sink
+	leave    func() // the data directory; nil before it is this process's
 }
 
 // worker mirrors a consumer into a sink.
@@ -80,6 +81,9 @@ func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed
 	if p.bus, err = p.connect(ctx); err != nil {
 		return nil, err
 	}
+	if err := p.occupy(ctx); err != nil {
+		return nil, err
+	}
 	source, err := p.bus.Source(ctx, c.Source.Name)
 	if err != nil {
 		return nil, err
@@ -87,22 +91,46 @@ func newPipeline(ctx context.Context, c *config.Config, answers map[string]*feed
 	if p.registry, err = registry.Open(ctx, source); err != nil {
 		return nil, err
 	}
-	if err := p.addFeeds(c, answers, source); err != nil {
-		return nil, err
+	p.groups = c.Groups()
+	if c.Role != config.RoleApply {
+		if err := p.addFeeds(c, answers, source); err != nil {
+			return nil, err
+		}
 	}
-	return p, p.addSinks(ctx, c, source)
+	p.workers = make([][]worker, len(p.groups))
+	if c.Role != config.RolePublish {
+		return p, p.addSinks(ctx, c, source)
+	}
+	return p, nil
 }
 
-// connect waits a while for a data directory that is in use: a command such as consumers has it for a moment only.
-func (p *pipeline) connect(ctx context.Context) (*stream.Bus, error) {
+// occupy keeps other processes off the data directory, whose pins and temporary files are this one's, also where the server is elsewhere.
+func (p *pipeline) occupy(ctx context.Context) error {
+	return patiently(ctx, func() (err error) {
+		p.leave, err = stream.Occupy(p.config.DataDir)
+		return err
+	})
+}
+
+// connect waits a while for an embedded server that is in use: a command such as consumers has it for a moment only.
+func (p *pipeline) connect(ctx context.Context) (bus *stream.Bus, err error) {
+	err = patiently(ctx, func() (err error) {
+		bus, err = stream.Connect(ctx, p.busOptions(), p.log)
+		return err
+	})
+	return bus, err
+}
+
+// patiently tries again while another process uses a directory.
+func patiently(ctx context.Context, try func() error) error {
 	for deadline := time.Now().Add(inUseFor); ; {
-		bus, err := stream.Connect(ctx, p.busOptions(), p.log)
+		err := try()
 		if !errors.Is(err, stream.ErrInUse) || time.Now().After(deadline) {
-			return bus, err
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, err
+			return err
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -148,7 +176,6 @@ func (p *pipeline) addFeeds(c *config.Config, answers map[string]*feed.Answer, s
 	o.Snapshot.PathMap, o.Snapshot.TempDir, o.Snapshot.Hints = maps, tempDir(c), p.hints
 	o.Snapshot.Reading.Requests = c.Storage.Requests
 	watch := newWatch(c, p.store, p.log)
-	p.groups = c.Groups()
 	for _, group := range p.groups {
 		var consumers []feed.Consumer
 		for _, consumer := range group {
@@ -197,7 +224,6 @@ func mappings(columns config.Columns) []state.Mapping {
 }
 
 func (p *pipeline) addSinks(ctx context.Context, c *config.Config, source *stream.Source) error {
-	p.workers = make([][]worker, len(p.groups))
 	for _, s := range c.Sinks {
 		target, err := openSink(ctx, s, p.log)
 		if err != nil {
@@ -243,13 +269,16 @@ func (p *pipeline) close() error {
 	if p.bus != nil {
 		p.bus.Close()
 	}
+	if p.leave != nil {
+		p.leave()
+	}
 	return errors.Join(errs...)
 }
 
 // run follows the source until ctx ends. Whatever fails meanwhile is logged and tried again; only a connection to the bus that is gone for good ends the run.
 func (p *pipeline) run(ctx context.Context) error {
 	p.log.InfoContext(ctx, "following", "source", p.config.Source.Name, "checkpoints", p.config.Source.Flink.Checkpoints,
-		"consumers", len(p.config.Consumers), "sinks", len(p.sinks), "embedded_server", p.bus.Embedded())
+		"role", p.config.Role, "consumers", len(p.config.Consumers), "sinks", len(p.sinks), "embedded_server", p.bus.Embedded())
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		select {
@@ -259,11 +288,11 @@ func (p *pipeline) run(ctx context.Context) error {
 			return nil
 		}
 	})
-	for i := range p.feeds {
-		g.Go(func() error { p.publish(gctx, p.feeds[i]); return nil })
-		for _, w := range p.workers[i] {
-			g.Go(func() error { p.work(gctx, w); return nil })
-		}
+	for _, f := range p.feeds {
+		g.Go(func() error { p.publish(gctx, f); return nil })
+	}
+	for _, w := range slices.Concat(p.workers...) {
+		g.Go(func() error { p.work(gctx, w); return nil })
 	}
 	err := g.Wait()
 	if ctx.Err() != nil { // asked to stop

@@ -43,7 +43,7 @@ func (f *configFlags) register(cmd *cobra.Command) {
 
 func (f *configFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	overrides := storageOverrides(cmd.Flags())
-	for flag, path := range map[string]string{"data-dir": "data_dir", "log-level": "log.level", "log-format": "log.format", "memory": "memory"} {
+	for flag, path := range map[string]string{"data-dir": "data_dir", "log-level": "log.level", "log-format": "log.format", "memory": "memory", "role": "role"} {
 		if cmd.Flags().Changed(flag) {
 			overrides[path] = cmd.Flags().Lookup(flag).Value.String()
 		}
@@ -88,6 +88,9 @@ With --once it handles what is there, waits until all sinks have committed it, a
 			if err != nil {
 				return err
 			}
+			if c.Role == config.RoleApply && (f.once || len(f.accept)+len(f.keep) > 0) {
+				return usagef("--once, --accept and --keep are for a process that publishes, and the role is apply")
+			}
 			answers, err := f.answers(c)
 			if err != nil {
 				return err
@@ -97,6 +100,7 @@ With --once it handles what is there, waits until all sinks have committed it, a
 	}
 	f.configFlags.register(cmd)
 	registerMemory(cmd.Flags(), &f.memory)
+	cmd.Flags().String("role", "", "`ROLE`: publish, apply, or all, the default: what this process does of both, over one NATS server")
 	cmd.Flags().BoolVar(&f.once, "once", false, "handle what is there, wait for all sinks, and exit")
 	cmd.Flags().StringSliceVar(&f.accept, "accept", nil, "`CONSUMER[:CHECKPOINT]` whose deletes in the snapshots at hand are right, however many they are; may be repeated")
 	cmd.Flags().StringSliceVar(&f.keep, "keep", nil, "`CONSUMER[:CHECKPOINT]` whose rows stay if the snapshots at hand would delete too many; may be repeated")
