@@ -47,7 +47,7 @@ func TestLoadExample(t *testing.T) {
 			{Name: "pg", Consumers: []string{"accounts", "carts"}, Drift: "add", BadValue: "reject", Refused: "wait", Atomic: "table", Postgres: &Postgres{URL: "postgres://bridge:hidden-word@db/bank", Schema: "public"}},
 			{Name: "cache", Consumers: []string{"accounts"}, Drift: "add", BadValue: "reject", Refused: "wait", Atomic: "table", Redis: &Redis{URL: "redis://cache:6379", Key: "accounts:{id}", Encoding: "hash", Publish: "rows", Grace: time.Second}},
 		},
-		DataDir: "./statebridge-data",
+		Role: "all", DataDir: "./statebridge-data",
 		Memory:  512 << 20,
 		Log:     Log{Level: "info", Format: "text"},
 	}
