@@ -48,8 +48,8 @@ func TestLoadExample(t *testing.T) {
 			{Name: "cache", Consumers: []string{"accounts"}, Drift: "add", BadValue: "reject", Refused: "wait", Atomic: "table", Redis: &Redis{URL: "redis://cache:6379", Key: "accounts:{id}", Encoding: "hash", Publish: "rows", Grace: time.Second}},
 		},
 		Role: "all", DataDir: "./statebridge-data",
-		Memory:  512 << 20,
-		Log:     Log{Level: "info", Format: "text"},
+		Memory: 512 << 20,
+		Log:    Log{Level: "info", Format: "text"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Fatal(d)
