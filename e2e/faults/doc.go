@@ -6,7 +6,8 @@
 //	  its files deleted          the other takes over  ├─────> PostgreSQL <── watch: every sum is the constant,
 //	                                                   │                             every state is a checkpoint's
 //	                       cut at a random byte,       └─────> Redis      <── watch: the complete epoch never goes back
-//	                       stalled, refused                       killed, emptied, set back
+//	                       stalled, refused                       killed, emptied, set back;   where a sink swaps whole versions: every
+//	                                                              sum and every state, as in PostgreSQL
 //
 // The faults come from a seed (schedule.go), a round at a time. After each round the job holds still for a checkpoint, and every table in every target must equal
 // what that holds, row for row. Both bridges run the same config, each with a data directory of its own; a service manager would start one again that has ended, and so

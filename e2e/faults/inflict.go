@@ -117,5 +117,6 @@ func (b *Bank) excuse(s *server) {
 	}
 	if s.name != database {
 		b.epochs.at.grant()
+		b.swapped.at.grant()
 	}
 }

@@ -10,26 +10,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// state names a checkpoint of one life of the job.
-type state struct {
-	job        string
-	checkpoint int64
-}
-
-// digests are those of the tables of one checkpoint.
-type digests struct{ accounts, others int64 }
-
 // auditor sums the tables, all in one statement, as fast as it can, whatever happens to the server.
 type auditor struct {
-	*ledger
+	*witness
 	url  string
-	sum  int64 // of all accounts but the bank's own, in every checkpoint
-	at   *track
 	stop context.CancelFunc
 	done sync.WaitGroup
-
-	looks  int
-	states map[state]digests // of what was seen
 }
 
 const auditSQL = `SELECT coalesce(p.chain, ''), coalesce(p.epoch, 0), coalesce(p.job, ''), coalesce(p.checkpoint_id, 0), a.n, a.sum, a.digest, b.digest + c.digest, s.places FROM
@@ -39,10 +25,10 @@ const auditSQL = `SELECT coalesce(p.chain, ''), coalesce(p.epoch, 0), coalesce(p
 	(SELECT count(DISTINCT (job, checkpoint_id, location)) AS places FROM statebridge.progress WHERE source = 'bank') s
 	LEFT JOIN statebridge.progress p ON p.source = 'bank' AND p.consumer = 'accounts'`
 
-// audit begins when the table has been filled for the first time; the sum that it finds then is the one that must never change.
+// audit begins when the table has been filled for the first time.
 func audit(l *ledger, url string) *auditor {
 	ctx, stop := context.WithCancel(l.t.Context())
-	a := &auditor{ledger: l, url: url, at: &track{name: "postgres", ledger: l}, stop: stop, states: map[state]digests{}}
+	a := &auditor{witness: newWitness(l, "postgres"), url: url, stop: stop}
 	a.done.Go(func() {
 		for ctx.Err() == nil {
 			a.connected(ctx)
@@ -84,21 +70,10 @@ func (a *auditor) look(ctx context.Context, db *pgx.Conn) error {
 	if err != nil || n == 0 && a.looks == 0 {
 		return err
 	}
-	if a.looks == 0 {
-		a.sum = sum
-	}
-	a.looks++
-	if n != accounts+1 || sum != a.sum {
-		a.differ("postgres showed %d accounts and the sum %d, want %d and %d (epoch %d, checkpoint %d)", n, sum, accounts+1, a.sum, p.epoch, s.checkpoint)
-	}
 	if places != 1 {
 		a.differ("postgres showed tables of %d checkpoints at once, accounts of %d", places, s.checkpoint)
 	}
-	if was, ok := a.states[s]; ok && was != digest {
-		a.differ("postgres showed checkpoint %d in two versions", s.checkpoint)
-	}
-	a.states[s] = digest
-	a.at.see(p)
+	a.see(p, s, n, sum, digest)
 	return nil
 }
 
@@ -110,15 +85,7 @@ func (a *auditor) halt() {
 // end stops looking, and compares what was seen with what the checkpoints hold.
 func (a *auditor) end(held map[state]digests) {
 	a.halt()
-	for s, digest := range a.states {
-		if want, ok := held[s]; !ok || want != digest {
-			a.differ("postgres showed, for checkpoint %d of job %s, what that does not hold", s.checkpoint, s.job)
-		}
-	}
-	a.note("looked %d times at postgres and saw %d of %d checkpoints", a.looks, len(a.states), len(held))
-	if len(a.states) < 3 {
-		a.differ("only %d states were seen in postgres", len(a.states))
-	}
+	a.compare(held)
 }
 
 func pause(ctx context.Context, d time.Duration) {
