@@ -20,7 +20,7 @@ type early struct {
 // Early sends for n bytes at off of a far file, if there is memory to keep them in. The first read that lies within them takes
 // them; all others go to the file. What is wrong with the part comes out when it is read. Closing the file ends what is under way.
 func (l *Link) Early(ctx context.Context, f storage.File, off, n int64) storage.File {
-	if Of(f) != l || n <= 0 || !l.streams.TryAcquire(n) {
+	if Of(f) != l || n <= 0 || !l.tryEarly(n) {
 		return f
 	}
 	e := &early{File: f, link: l, part: &coming{piece: piece{off, make([]byte, n)}, held: n, done: make(chan struct{})}}
@@ -32,9 +32,25 @@ func (l *Link) Early(ctx context.Context, f storage.File, off, n int64) storage.
 	return e
 }
 
+func (l *Link) tryEarly(n int64) bool {
+	if !l.early.TryAcquire(n) {
+		return false
+	}
+	if !l.streams.TryAcquire(n) {
+		l.early.Release(n)
+		return false
+	}
+	return true
+}
+
+func (l *Link) releaseEarly(n int64) {
+	l.early.Release(n)
+	l.streams.Release(n)
+}
+
 func (e *early) ReadAt(ctx context.Context, p []byte, off int64) error {
 	if c := e.take(off, len(p)); c != nil {
-		defer e.link.streams.Release(c.held)
+		defer e.link.releaseEarly(c.held)
 		select {
 		case <-c.done:
 		case <-ctx.Done():
@@ -71,7 +87,7 @@ func (e *early) Close() error {
 	e.mu.Unlock()
 	if c != nil {
 		<-c.done
-		e.link.streams.Release(c.held)
+		e.link.releaseEarly(c.held)
 	}
 	return e.File.Close()
 }

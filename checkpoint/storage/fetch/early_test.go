@@ -35,7 +35,7 @@ func TestEarly(t *testing.T) {
 		}
 		return nil
 	}}
-	link := fetch.NewLink(time.Millisecond, fetch.Options{Memory: 2000}) // 1000 for what is read ahead
+	link := fetch.NewLink(time.Millisecond, fetch.Options{Memory: 4000}) // 1000 for what is sent for early
 	b, _ := random(t, 10_000, s, link)
 	f := link.File(&unclosed{storage.NewInline("f", b), s})
 	read := func(off, n int, requests int64) {

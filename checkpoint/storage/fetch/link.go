@@ -32,6 +32,7 @@ type Link struct {
 	lanes   int
 	slots   *semaphore.Weighted // requests
 	streams *semaphore.Weighted // bytes; never waited for
+	early   *semaphore.Weighted // bytes of the streams that may be sent for before anybody asks, so that scans have the rest
 	batches *semaphore.Weighted // bytes; waited for, but by nobody who holds some
 	memory  int64               // of batches
 
@@ -53,7 +54,7 @@ func NewLink(latency time.Duration, o Options) *Link {
 	o.Lanes = min(o.Lanes, max(int(o.Memory/laneMemory), fewLanes))
 	half := max(o.Memory/2, 1)
 	return &Link{latency: latency, lanes: o.Lanes, memory: half,
-		slots: semaphore.NewWeighted(int64(o.Lanes)), streams: semaphore.NewWeighted(half), batches: semaphore.NewWeighted(half)}
+		slots: semaphore.NewWeighted(int64(o.Lanes)), streams: semaphore.NewWeighted(half), early: semaphore.NewWeighted(half / 2), batches: semaphore.NewWeighted(half)}
 }
 
 // Far tells whether requests are worth planning for. No link is near.
