@@ -26,7 +26,7 @@ type merger struct {
 
 // The runs of one scan share this much memory for reading ahead; each still gets minReadAhead.
 const (
-	totalReadAhead = 4 << 20
+	totalReadAhead = 1 << 20 // four times as much was no faster, and a tenth of the memory of an export
 	minReadAhead   = 16 << 10
 )
 
