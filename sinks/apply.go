@@ -134,6 +134,12 @@ func (w *Worker) apply(ctx context.Context, moves []*move) (err error) {
 	if err = last.ended(tx, tx.Commit(ctx)); err != nil {
 		return err
 	}
+	w.settle(ctx, moves)
+	return nil
+}
+
+// settle notes what is committed.
+func (w *Worker) settle(ctx context.Context, moves []*move) {
 	for _, m := range moves {
 		m.dead.forget(ctx)
 		m.held, m.wanted = m.to(), nil
@@ -141,7 +147,6 @@ func (w *Worker) apply(ctx context.Context, moves []*move) (err error) {
 			m.committed(ctx, c)
 		}
 	}
-	return nil
 }
 
 // apply adds one epoch to a transaction, or begins one with it.

@@ -89,41 +89,16 @@ func TestReaderSeesTablesTogether(t *testing.T) {
 	await(publish("a", 1, true), publish("b", 1, true))
 
 	reads, seen := 0, map[int64]bool{}
-	g.Go(func() error { // in one statement
+	g.Go(func() error {
 		return whileOpen(stop, ctx, "reader", func(conn *pgx.Conn) error {
-			var rows, low, high, places int64
-			err := conn.QueryRow(ctx, `SELECT count(*), least(min(a.amount), min(b.amount)), greatest(max(a.amount), max(b.amount)),
-				(SELECT count(DISTINCT checkpoint_id) FROM statebridge.progress WHERE source = 'together') FROM together.a JOIN together.b USING (id)`).Scan(&rows, &low, &high, &places)
-			if err == nil && (rows != n || low != high || places != 1) {
-				err = fmt.Errorf("a reader sees %d rows of the steps %d to %d, and %d checkpoints", rows, low, high, places)
-			}
+			step, err := readJoined(ctx, conn, n)
 			reads++
-			seen[low] = true
+			seen[step] = true
 			return err
 		})
 	})
-	g.Go(func() error { // in several
-		return whileOpen(stop, ctx, "reader", func(conn *pgx.Conn) error {
-			tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
-			if err != nil {
-				return err
-			}
-			defer func() { _ = tx.Rollback(ctx) }()
-			var a, b, checkpoint int64
-			if err := tx.QueryRow(ctx, "SELECT checkpoint_id FROM statebridge.progress WHERE source = 'together' LIMIT 1").Scan(&checkpoint); err != nil {
-				return err
-			}
-			if err := tx.QueryRow(ctx, "SELECT max(amount) FROM together.a").Scan(&a); err != nil {
-				return err
-			}
-			if err := tx.QueryRow(ctx, "SELECT min(amount) FROM together.b").Scan(&b); err != nil {
-				return err
-			}
-			if a != b || a != checkpoint {
-				return fmt.Errorf("a reader sees the steps %d and %d beside checkpoint %d", a, b, checkpoint)
-			}
-			return nil
-		})
+	g.Go(func() error {
+		return whileOpen(stop, ctx, "reader", func(conn *pgx.Conn) error { return readRepeatable(ctx, conn) })
 	})
 	kills := 0
 	g.Go(func() error {
@@ -153,6 +128,38 @@ func TestReaderSeesTablesTogether(t *testing.T) {
 	if len(seen) < 5 || kills < 10 || seen[5] {
 		t.Errorf("%d steps seen, %d connections cut, a half step seen: %t", len(seen), kills, seen[5])
 	}
+}
+
+// readJoined looks at both tables in one statement and gives the step that they are of.
+func readJoined(ctx context.Context, conn *pgx.Conn, n int64) (int64, error) {
+	var rows, low, high, places int64
+	err := conn.QueryRow(ctx, `SELECT count(*), least(min(a.amount), min(b.amount)), greatest(max(a.amount), max(b.amount)),
+		(SELECT count(DISTINCT checkpoint_id) FROM statebridge.progress WHERE source = 'together') FROM together.a JOIN together.b USING (id)`).Scan(&rows, &low, &high, &places)
+	if err == nil && (rows != n || low != high || places != 1) {
+		err = fmt.Errorf("a reader sees %d rows of the steps %d to %d, and %d checkpoints", rows, low, high, places)
+	}
+	return low, err
+}
+
+// readRepeatable looks at them in several statements.
+func readRepeatable(ctx context.Context, conn *pgx.Conn) error {
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	var places [3]int64
+	for i, query := range []string{
+		"SELECT checkpoint_id FROM statebridge.progress WHERE source = 'together' LIMIT 1", "SELECT max(amount) FROM together.a", "SELECT min(amount) FROM together.b",
+	} {
+		if err := tx.QueryRow(ctx, query).Scan(&places[i]); err != nil {
+			return err
+		}
+	}
+	if places[1] != places[0] || places[2] != places[0] {
+		return fmt.Errorf("a reader sees the steps %d and %d beside checkpoint %d", places[1], places[2], places[0])
+	}
+	return nil
 }
 
 // whileOpen does something on a connection of its own, again and again.
