@@ -2,12 +2,14 @@ package statebridge.bank;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.concurrent.CountDownLatch;
 
 /** Operations go on and on; checkpoints are taken meanwhile, and the oldest are deleted; at last all is still and one more is taken. */
 final class Moving {
     private final Options options;
     private volatile boolean paused;
     private volatile boolean stopped;
+    private final CountDownLatch begun = new CountDownLatch(1);
 
     Moving(Options options) {
         this.options = options;
@@ -37,6 +39,7 @@ final class Moving {
     private void operate(Cluster cluster, Scenario scenario) throws Exception {
         double position = Control.drain();
         Control.allow((long) (position += options.number("accounts", 1000)));
+        begun.countDown();
         long start = System.nanoTime();
         long last = start;
         while (!stopped && System.nanoTime() - start < options.number("seconds", 10) * 1_000_000_000L) {
@@ -80,6 +83,7 @@ final class Moving {
     /** Pauses, and takes a checkpoint with its expected rows once nothing is on its way; later ones hold the same until the job resumes. */
     private void still(Cluster cluster) throws Exception {
         pause();
+        begun.await(); // what is allowed first is on its way whether paused or not
         cluster.awaitRunning();
         Control.drain();
         Control.wantRows(true);
