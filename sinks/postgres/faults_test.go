@@ -102,20 +102,8 @@ func TestReaderSeesWholeEpochs(t *testing.T) {
 		}
 		return nil
 	})
-	g.Go(func() error {
-		conn, err := pgx.Connect(ctx, server.URL)
-		if err != nil {
-			return err
-		}
-		defer conn.Close(context.WithoutCancel(ctx))
-		for stop.Err() == nil {
-			if _, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'statebridge' AND random() < 0.5"); err != nil {
-				return err
-			}
-			time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
-		}
-		return nil
-	})
+	kills := 0
+	g.Go(func() error { return whileOpen(stop, ctx, "killer", killer(ctx, t.Name(), &kills)) })
 	g.Go(func() error {
 		defer stopped()
 		for e := range uint64(epochs) {
@@ -133,7 +121,7 @@ func TestReaderSeesWholeEpochs(t *testing.T) {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d reads", reads)
+	t.Logf("%d reads, %d connections cut", reads, kills)
 	for _, r := range read(t, "whole", table) {
 		var i, v int
 		if _, err := fmt.Sscan(r["id"], &i); err != nil {
