@@ -35,7 +35,8 @@ func (w *Writer) takeBack(ctx context.Context) error {
 				return err
 			}
 			w.written = append(w.written, ack.Sequence)
-		case <-p.future.Err():
+		case err := <-p.future.Err():
+			w.src.bus.log.DebugContext(ctx, "a message of an epoch that is given up was not stored", "consumer", w.epoch.Consumer, "error", err)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -10,5 +10,5 @@ func freeBytes(dir string) (uint64, bool) {
 	if err := syscall.Statfs(dir, &fs); err != nil {
 		return 0, false
 	}
-	return uint64(fs.Bavail) * uint64(fs.Bsize), true
+	return uint64(fs.Bavail) * uint64(fs.Bsize), true //nolint:unconvert // the types differ from system to system
 }
