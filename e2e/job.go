@@ -116,14 +116,14 @@ func (j *Job) read(stdout io.Reader) {
 // Started waits until the job runs.
 func (j *Job) Started() Event {
 	j.t.Helper()
-	return j.Await(time.Minute, func(e Event) bool { return e.Event == "started" })
+	return j.Await(func(e Event) bool { return e.Event == "started" })
 }
 
 // Snapshot waits for the n-th snapshot, from 1.
 func (j *Job) Snapshot(n int) Event {
 	j.t.Helper()
 	seen := 0
-	return j.Await(time.Minute, func(e Event) bool {
+	return j.Await(func(e Event) bool {
 		if e.Event == "snapshot" {
 			seen++
 		}
@@ -131,10 +131,13 @@ func (j *Job) Snapshot(n int) Event {
 	})
 }
 
+// Patience is how long a test waits for what takes seconds on a machine that is not busy.
+const Patience = 10 * time.Minute
+
 // Await waits for the first event that is wanted; each is asked about once, in order.
-func (j *Job) Await(limit time.Duration, wanted func(Event) bool) Event {
+func (j *Job) Await(wanted func(Event) bool) Event {
 	j.t.Helper()
-	timeout := time.After(limit)
+	timeout := time.After(Patience)
 	for next := 0; ; {
 		j.mu.Lock()
 		events, news := j.events[next:], j.news
@@ -181,7 +184,7 @@ func (j *Job) Send(command string) {
 // End waits until the job has stopped by itself and returns its last snapshot.
 func (j *Job) End() Event {
 	j.t.Helper()
-	end := j.Await(5*time.Minute, func(e Event) bool { return e.Event == "end" })
+	end := j.Await(func(e Event) bool { return e.Event == "end" })
 	<-j.done
 	if j.err != nil {
 		j.t.Fatalf("the job failed: %v\n%s", j.err, j.stderr.Bytes())

@@ -40,7 +40,7 @@ func TestKill(t *testing.T) {
 	}
 	p := b.Start()
 	last := job.Stop()
-	Connect(t, postgres, redis).Await(p, Expected(t, last.Expected), time.Minute)
+	Connect(t, postgres, redis).Await(p, Expected(t, last.Expected))
 	p.Stop()
 	reader.check(filepath.Join(dir, "expected"))
 }

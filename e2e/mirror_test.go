@@ -27,7 +27,7 @@ func TestMirror(t *testing.T) {
 			job := StartJob(t, JobOptions{Version: version, Dir: dir, Args: []string{"--seconds", "600", "--rate", "1000"}})
 			job.Snapshot(12)
 			last := job.Stop()
-			Connect(t, postgres, redis).Await(p, Expected(t, last.Expected), time.Minute)
+			Connect(t, postgres, redis).Await(p, Expected(t, last.Expected))
 			p.Stop()
 			reader.check(filepath.Join(dir, "expected"))
 		})
@@ -47,12 +47,12 @@ func TestRescaled(t *testing.T) {
 	job := StartJob(t, JobOptions{Dir: dir, Args: append(args, "--parallelism", "2")})
 	job.Snapshot(4)
 	last := job.Stop()
-	targets.Await(p, Expected(t, last.Expected), time.Minute)
+	targets.Await(p, Expected(t, last.Expected))
 	for _, parallelism := range []string{"3", "1"} {
 		job := StartJob(t, JobOptions{Dir: dir, Args: append(args, "--parallelism", parallelism, "--restore", last.Path)})
 		job.Snapshot(4)
 		last = job.Stop()
-		targets.Await(p, Expected(t, last.Expected), time.Minute)
+		targets.Await(p, Expected(t, last.Expected))
 	}
 	p.Stop()
 }
@@ -74,7 +74,7 @@ func TestRewound(t *testing.T) {
 		job.Send("checkpoint")
 		mirrored = job.Snapshot(n + 2)
 	}
-	targets.Await(p, Expected(t, mirrored.Expected), time.Minute)
+	targets.Await(p, Expected(t, mirrored.Expected))
 	job.Kill()
 	left, err := filepath.Glob(filepath.Join(job.Started().Dir, "chk-*", "_metadata"))
 	if err != nil || len(left) == 0 {
@@ -87,7 +87,7 @@ func TestRewound(t *testing.T) {
 		t.Errorf("the job goes on with checkpoint %d: it was not rewound behind %d", first.CheckpointID, mirrored.CheckpointID)
 	}
 	last := job.Stop()
-	targets.Await(p, Expected(t, last.Expected), time.Minute)
+	targets.Await(p, Expected(t, last.Expected))
 	p.Stop()
 }
 

@@ -61,7 +61,7 @@ func (b *Bridge) close() {
 func (b *Bridge) Once() {
 	b.t.Helper()
 	p := b.Start("--once")
-	if err := p.wait(2 * time.Minute); err != nil {
+	if err := p.wait(Patience); err != nil {
 		b.t.Fatalf("run --once: %v", err)
 	}
 }
@@ -135,7 +135,7 @@ func (p *Process) Stop() {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		p.b.t.Fatalf("stop statebridge: %v", err)
 	}
-	if err := p.wait(time.Minute); err != nil {
+	if err := p.wait(Patience); err != nil {
 		p.b.t.Fatalf("statebridge did not stop as asked: %v", err)
 	}
 }

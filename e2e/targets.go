@@ -301,16 +301,16 @@ func (g *Targets) Check(want map[string]table) {
 }
 
 // Await waits until all tables in all targets are as expected, and fails the test with the first difference if the process does not get them there.
-func (g *Targets) Await(p *Process, want map[string]table, limit time.Duration) {
+func (g *Targets) Await(p *Process, want map[string]table) {
 	g.t.Helper()
-	for deadline := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(Patience); ; time.Sleep(100 * time.Millisecond) {
 		p.Running()
 		fault := g.Differ(want)
 		if fault == "" {
 			return
 		}
 		if time.Now().After(deadline) {
-			g.t.Fatalf("after %v: %s", limit, fault)
+			g.t.Fatalf("after %v: %s", Patience, fault)
 		}
 	}
 }

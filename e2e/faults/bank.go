@@ -179,7 +179,7 @@ func (b *Bank) equal(snapshot e2e.Event) {
 	b.t.Helper()
 	want := e2e.Expected(b.t, snapshot.Expected)
 	began, fault := time.Now(), ""
-	for time.Since(began) < patience {
+	for time.Since(began) < e2e.Patience {
 		if fault = b.targets.Differ(want); fault == "" && b.swapped.checkpoint.Load() < snapshot.CheckpointID {
 			fault = fmt.Sprintf("redis with swap shows checkpoint %d", b.swapped.checkpoint.Load())
 		}
@@ -189,7 +189,7 @@ func (b *Bank) equal(snapshot e2e.Event) {
 		}
 		b.until(time.Now().Add(time.Second))
 	}
-	b.differ("not equal to checkpoint %d after %v: %s", snapshot.CheckpointID, patience, fault)
+	b.differ("not equal to checkpoint %d after %v: %s", snapshot.CheckpointID, e2e.Patience, fault)
 	b.t.FailNow()
 }
 

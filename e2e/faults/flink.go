@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/statebridge/statebridge/e2e"
 )
@@ -27,14 +26,11 @@ type flinkJob struct {
 
 const accounts = 10_000 // beside the bank's own, which has the id 0
 
-// patience is how long to wait for what takes a second on a machine that is not busy.
-const patience = 10 * time.Minute
-
 func startFlink(t testing.TB, dir string) *flinkJob {
 	t.Helper()
 	f := &flinkJob{t: t, dir: dir, damaged: map[string]bool{}}
 	f.start("")
-	f.now.Await(patience, func(e e2e.Event) bool { return e.Event == "barrier" && e.Accounts == accounts+1 })
+	f.now.Await(func(e e2e.Event) bool { return e.Event == "barrier" && e.Accounts == accounts+1 })
 	return f
 }
 
@@ -49,7 +45,7 @@ func (f *flinkJob) start(from string) {
 	f.from = from
 	f.now = e2e.StartJob(f.t, e2e.JobOptions{Dir: f.dir, Args: args})
 	f.lives = append(f.lives, f.now)
-	f.now.Await(patience, started)
+	f.now.Await(started)
 }
 
 func started(e e2e.Event) bool { return e.Event == "started" }
@@ -57,7 +53,7 @@ func started(e e2e.Event) bool { return e.Event == "started" }
 // complete lists the checkpoints of the present life that a job can be restored from, oldest first.
 func (f *flinkJob) complete() []string {
 	f.t.Helper()
-	dir := f.now.Await(patience, started).Dir
+	dir := f.now.Await(started).Dir
 	files, err := filepath.Glob(filepath.Join(dir, "chk-*", "_metadata"))
 	if err != nil {
 		f.t.Fatal(err)
@@ -98,7 +94,7 @@ func (f *flinkJob) fail() {
 	f.settle()
 	seen, at := len(f.now.Events()), 0
 	f.now.Send("fail")
-	f.now.Await(patience, func(e e2e.Event) bool { at++; return at > seen && e.Event == "failed" })
+	f.now.Await(func(e e2e.Event) bool { at++; return at > seen && e.Event == "failed" })
 }
 
 // settle waits until the job has gone on after its last failure, and has a checkpoint to go back to that we have not damaged: one may be told of late.
@@ -110,7 +106,7 @@ func (f *flinkJob) settle() {
 			failures++
 		}
 	}
-	f.now.Await(patience, func(e e2e.Event) bool {
+	f.now.Await(func(e e2e.Event) bool {
 		switch {
 		case e.Event == "failed":
 			failures--
@@ -122,7 +118,7 @@ func (f *flinkJob) settle() {
 }
 
 func (f *flinkJob) older(id int64) bool {
-	dir := f.now.Await(patience, started).Dir
+	dir := f.now.Await(started).Dir
 	for chk := range f.damaged {
 		if filepath.Dir(chk) == dir && int64(number(chk)) >= id {
 			return true
@@ -166,7 +162,7 @@ func (f *flinkJob) still() e2e.Event {
 	seen := len(f.now.Events())
 	f.now.Send("still")
 	asked := 0
-	return f.now.Await(patience, func(e e2e.Event) bool {
+	return f.now.Await(func(e e2e.Event) bool {
 		asked++
 		return asked > seen && e.Event == "snapshot" && e.Expected != ""
 	})
@@ -176,7 +172,7 @@ func (f *flinkJob) still() e2e.Event {
 func (f *flinkJob) digests() map[state]digests {
 	all := map[state]digests{}
 	for _, life := range f.lives {
-		id := life.Await(patience, started).Job
+		id := life.Await(started).Job
 		for _, e := range life.Events() {
 			if e.Event == "barrier" {
 				all[state{id, e.CheckpointID}] = digests{e.Digest, e.Others}

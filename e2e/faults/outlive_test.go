@@ -131,7 +131,7 @@ func TestStandbyTakesOver(t *testing.T) {
 
 func eventually(t *testing.T, b *bridge, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(e2e.Patience); !so(); time.Sleep(100 * time.Millisecond) {
 		b.process.Running()
 		if time.Now().After(deadline) {
 			t.Fatalf("not in time: %s", what)

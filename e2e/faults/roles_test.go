@@ -68,7 +68,7 @@ func TestSharedDataDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := second.Start()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(e2e.Patience)
 	code, ended := p.Ended()
 	for ; !ended; code, ended = p.Ended() {
 		if time.Now().After(deadline) {
