@@ -83,6 +83,8 @@ const (
 	maxBacklog = 4
 	// passedFor is how long a snapshot that can't be read is left alone.
 	passedFor = time.Minute
+	// writingFor is how long a metadata file that was touched last may still be written.
+	writingFor = time.Minute
 	// fullFor is the longest pause while there is no room.
 	fullFor = 30 * time.Second
 	// maxAhead is how many epochs a feed runs ahead of the slowest sink.
@@ -96,9 +98,9 @@ var errNothing = errors.New("no new complete snapshot")
 // the stream or the pins, or says that the lease is lost. Then Run may be called again.
 func (f *Feed) Run(ctx context.Context) error {
 	pauses := backoff.NewExponentialBackOff(backoff.WithInitialInterval(f.watch.Poll), backoff.WithMaxInterval(fullFor), backoff.WithMaxElapsedTime(0))
-	return f.hold(ctx, func(ctx context.Context) error {
+	return f.hold(ctx, 0, func(ctx context.Context) error {
 		for ctx.Err() == nil {
-			err := f.step(ctx)
+			err := f.step(ctx, f.awaitSinks)
 			switch {
 			case err == nil:
 				pauses.Reset()
@@ -130,65 +132,6 @@ func (f *Feed) forgetAnswers() {
 	}
 }
 
-// Once publishes what complete snapshots there are and gives each consumer's newest epoch, also beside an error; none where consumers stand at several steps.
-// The error wraps fs.ErrNotExist when there is neither epoch nor snapshot.
-func (f *Feed) Once(ctx context.Context) (epochs []stream.Epoch, err error) {
-	err = f.hold(ctx, func(ctx context.Context) error {
-		for {
-			if err = f.step(ctx); err == nil {
-				continue
-			}
-			epochs = f.even()
-			if !errors.Is(err, errNothing) {
-				return err
-			}
-			f.forgetAnswers()
-			return f.settled(ctx)
-		}
-	})
-	return epochs, err
-}
-
-// settled says what keeps the consumers from standing at the newest snapshot when there is no more to publish.
-func (f *Feed) settled(ctx context.Context) error {
-	var held []error
-	for _, m := range f.members {
-		if m.question != nil && m.question.Answer != registry.Keep {
-			held = append(held, m.wrap(&HeldError{*m.question}))
-		}
-	}
-	if err := errors.Join(held...); err != nil {
-		return err
-	}
-	if err := f.stale(ctx); err != nil {
-		return err
-	}
-	newest, all := f.newest()
-	switch {
-	case newest.Number == 0 || !all:
-		return fmt.Errorf("no complete snapshot of the job below %s: %w", f.watch.Checkpoints, fs.ErrNotExist)
-	case f.even() == nil:
-		return fmt.Errorf("the consumers stand at several snapshots, and checkpoint %d is gone before all have reached it: %w", newest.Snapshot.CheckpointID, fs.ErrNotExist)
-	}
-	return nil
-}
-
-// stale gives an error when the newest snapshot that is still there lacks files: whoever asked for it once would take the one before for it. A
-// metadata file that is cut short is a snapshot in the making and no fault.
-func (f *Feed) stale(ctx context.Context) error {
-	if f.incomplete == nil {
-		return nil
-	}
-	found, err := f.watch.Snapshots(ctx)
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	if newest, _ := f.newest(); newest.Snapshot.Location == found[len(found)-1].Location {
-		return nil
-	}
-	return fmt.Errorf("the newest snapshot is not whole: %w", f.incomplete)
-}
-
 // noRoom says whether a step has published nothing for a limit that was reached, on the bus or in the data directory.
 func noRoom(err error) bool {
 	unsure := new(commitError)
@@ -201,9 +144,9 @@ func passing(err error) bool {
 	return errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrUnsupported) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &missing)
 }
 
-// hold runs do while this process has the feed's lease, that of the first consumer.
-func (f *Feed) hold(ctx context.Context, do func(context.Context) error) error {
-	claim := registry.Claim{Task: registry.Task{Consumer: f.members[0].consumer.Name}, Holder: f.options.Holder, TTL: leaseTTL, Waiting: func(holder string) {
+// hold runs do while this process has the feed's lease, that of the first consumer, which is waited for so long; 0: for ever.
+func (f *Feed) hold(ctx context.Context, patience time.Duration, do func(context.Context) error) error {
+	claim := registry.Claim{Task: registry.Task{Consumer: f.members[0].consumer.Name}, Holder: f.options.Holder, TTL: leaseTTL, Patience: patience, Waiting: func(holder string) {
 		f.log.InfoContext(ctx, "another process publishes, so this one stands by", "holder", holder)
 	}}
 	return f.wrap(f.registry.Alone(ctx, claim, func(ctx context.Context) error {
@@ -214,11 +157,11 @@ func (f *Feed) hold(ctx context.Context, do func(context.Context) error) error {
 	}))
 }
 
-// wrap names the consumers, unless the error does so.
+// wrap names the consumers, unless the error does so or is not theirs.
 func (f *Feed) wrap(err error) error {
-	one := new(memberError)
+	one, all := new(memberError), new(snapshotError)
 	switch {
-	case err == nil || errors.As(err, &one):
+	case err == nil || errors.As(err, &one) || errors.As(err, &all):
 		return err
 	case len(f.members) == 1:
 		return f.members[0].wrap(err)

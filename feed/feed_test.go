@@ -121,7 +121,7 @@ func (r *rig) leave(n int) {
 
 func (r *rig) once(f *feed.Feed) stream.Epoch {
 	r.t.Helper()
-	epochs, err := f.Once(r.t.Context())
+	epochs, err := f.Once(r.t.Context(), 0)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestUnreadableSnapshotPublishesNothing(t *testing.T) {
 	m.follow(r, first)
 	r.arrive(2)
 	fixture.Spoil(t, r.job, "chk-2/_metadata", func(b []byte) []byte { b[0] ^= 0xFF; return b })
-	if _, err := r.feed().Once(t.Context()); !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrUnsupported) {
+	if _, err := r.feed().Once(t.Context(), 0); !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrUnsupported) {
 		t.Errorf("err = %v", err)
 	}
 	r.leave(2)
@@ -358,7 +358,7 @@ func TestMissingOperatorIsNotATableWithoutRows(t *testing.T) {
 	c.Operator = "renamed-op"
 	r := newRig(t, fixture.RocksDB, c)
 	r.arrive(1)
-	_, err := r.feed().Once(t.Context())
+	_, err := r.feed().Once(t.Context(), 0)
 	if missing := new(checkpoint.NotFoundError); !errors.As(err, &missing) || !strings.Contains(err.Error(), "customers-op") {
 		t.Errorf("err = %v", err)
 	}
@@ -424,7 +424,7 @@ func TestChangedConfigNeedsNoNewSnapshot(t *testing.T) {
 	m.follow(r, e)
 	r.same(m, 1)
 	r.consumer.State = "nosuch"
-	if _, err := r.feed().Once(t.Context()); err == nil || !strings.Contains(err.Error(), "average") {
+	if _, err := r.feed().Once(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "average") {
 		t.Errorf("a state that is not there: %v", err)
 	}
 }
@@ -456,7 +456,7 @@ func TestOnceTellsThatTheNewestIsNotWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := r.feed().Once(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := r.feed().Once(t.Context(), 0); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("err = %v", err)
 	}
 	if e, ok, err := r.source.Head(t.Context(), "seen"); err != nil || !ok || e.Snapshot.CheckpointID != 1 {

@@ -21,7 +21,7 @@ var (
 // held publishes what there is and gives the question at which that ends. The newest epoch must be the one expected.
 func (r *rig) held(f *feed.Feed, epoch uint64) registry.Question {
 	r.t.Helper()
-	epochs, err := f.Once(r.t.Context())
+	epochs, err := f.Once(r.t.Context(), 0)
 	e := r.own(epochs)
 	held := new(feed.HeldError)
 	if !errors.As(err, &held) || e.Number != epoch {
@@ -271,7 +271,7 @@ func TestGuard(t *testing.T) {
 			r.arrive(1)
 			r.once(r.feed())
 			r.arrive(3)
-			_, err := r.feed().Once(t.Context())
+			_, err := r.feed().Once(t.Context(), 0)
 			if held := new(feed.HeldError); errors.As(err, &held) != c.held || !c.held && err != nil {
 				t.Errorf("err = %v", err)
 			}

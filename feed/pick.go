@@ -79,6 +79,9 @@ func (f *Feed) take(ctx context.Context) ([]*checkpoint.Pin, error) {
 			return pins, nil
 		case errors.Is(err, fault.ErrTruncated):
 			f.logOnce(ctx, "snapshot is not ready", found, err)
+			if !beingWritten(found, err) {
+				f.incomplete = err
+			}
 		case errors.Is(err, fs.ErrNotExist):
 			f.logOnce(ctx, "snapshot is gone or not whole", found, err)
 			f.incomplete = err
@@ -86,10 +89,18 @@ func (f *Feed) take(ctx context.Context) ([]*checkpoint.Pin, error) {
 			return nil, err
 		default:
 			f.passed[found.Location] = time.Now()
-			return nil, err
+			return nil, unreadable(err)
 		}
 	}
 	return nil, errNothing
+}
+
+// unreadable tells what is wrong with a snapshot from what is wrong with one consumer.
+func unreadable(err error) error {
+	if errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrUnsupported) {
+		return &snapshotError{root(err)}
+	}
+	return err
 }
 
 // again pins the snapshot that was published last, also for the consumers that have not reached it.

@@ -11,15 +11,16 @@ import (
 	"github.com/statebridge/statebridge/fault"
 )
 
-// step publishes one epoch of each consumer: what a sink asked for, else the next snapshot. After nil it is to be called again.
-func (f *Feed) step(ctx context.Context) error {
+// step publishes one epoch of each consumer: what a sink asked for, else the next snapshot. After nil it is to be called again. Before anything that sinks do not
+// wait for, heed deals with those that are far behind.
+func (f *Feed) step(ctx context.Context, heed func(context.Context) error) error {
 	for _, m := range f.members {
 		if err := m.survey(ctx); err != nil {
 			return m.wrap(err)
 		}
 	}
 	if !f.requested() && f.even() != nil { // else the sinks may be waiting for this step
-		if err := f.awaitSinks(ctx); err != nil {
+		if err := heed(ctx); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ func (r *rig) of(c feed.Consumer) *rig {
 // step publishes what there is and checks that all consumers have taken the same step to checkpoint n.
 func (r *rig) step(f *feed.Feed, n int) map[string]stream.Epoch {
 	r.t.Helper()
-	epochs, err := f.Once(r.t.Context())
+	epochs, err := f.Once(r.t.Context(), 0)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestHalfPublishedStep(t *testing.T) {
 		if err := os.RemoveAll(r.job); err != nil {
 			t.Fatal(err)
 		}
-		if epochs, err := r.feed().Once(t.Context()); !errors.Is(err, fs.ErrNotExist) || len(epochs) > 0 {
+		if epochs, err := r.feed().Once(t.Context(), 0); !errors.Is(err, fs.ErrNotExist) || len(epochs) > 0 {
 			t.Errorf("%+v, %v", epochs, err)
 		}
 		r.arrive(4)
@@ -166,7 +166,7 @@ func TestOneUnreadableStateStopsAll(t *testing.T) {
 	bad.State = "no such state"
 	r.others = []feed.Consumer{bad}
 	r.arrive(1)
-	_, err := r.feed().Once(t.Context())
+	_, err := r.feed().Once(t.Context(), 0)
 	if err == nil || !strings.Contains(err.Error(), "consumer totals: ") || !strings.Contains(err.Error(), "no such state") {
 		t.Errorf("%v", err)
 	}
@@ -197,7 +197,7 @@ func TestHeldTogether(t *testing.T) {
 		t.Errorf("%+v, %v", head, err)
 	}
 	r.arriveAs(4, 9) // live has its rows back, and now the other operator has finished
-	_, err := r.feed().Once(t.Context())
+	_, err := r.feed().Once(t.Context(), 0)
 	held := new(feed.HeldError)
 	if !errors.As(err, &held) || held.Consumer != "ended" || held.Kind != registry.SubtaskFinished {
 		t.Fatalf("%v", err)

@@ -28,12 +28,17 @@ func (t Task) String() string {
 // ErrLeaseLost says that another process may have taken over.
 var ErrLeaseLost = errors.New("the lease is lost: another process may have taken over")
 
+// ErrHeld says that another process had the lease for longer than the claim's patience.
+var ErrHeld = errors.New("another process has the lease")
+
 // Claim says who wants a lease.
 type Claim struct {
 	Task
 	Holder  string              // for people: it should name the process
 	TTL     time.Duration       // how long a holder that died keeps others out
 	Waiting func(holder string) // called once if somebody else has the lease; may be nil
+
+	Patience time.Duration // how long somebody else who has the lease is waited for, which takes a TTL even for one that died; 0: for ever
 }
 
 // Alone waits for a lease and runs do while it is held. The context of do ends when the lease is lost, which gives ErrLeaseLost.

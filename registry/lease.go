@@ -48,7 +48,7 @@ func (r *Registry) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	}
 	l := &Lease{reg: r, key: c.key(), lost: make(chan struct{})}
 	l.held = held{Holder: c.Holder, Session: rand.Text(), Server: r.src.Bus().Server(), TTL: max(c.TTL.Milliseconds(), 1)}
-	began, err := l.wait(ctx, c.Waiting)
+	began, err := l.wait(ctx, c)
 	if err != nil {
 		r.end(l.key, l.held.Session) // it may have been written, and the answer was lost
 		return nil, fmt.Errorf("lease of %s: %w", c.Task, err)
@@ -60,9 +60,10 @@ func (r *Registry) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 }
 
 // wait gives the time at which the successful write began.
-func (l *Lease) wait(ctx context.Context, waiting func(holder string)) (time.Time, error) {
+func (l *Lease) wait(ctx context.Context, c Claim) (time.Time, error) {
 	var seen uint64 // revision of the beat that is watched
 	var since time.Time
+	waiting, asked := c.Waiting, time.Now()
 	for {
 		was, revision, err := get[held](ctx, l.reg, l.key)
 		if err != nil {
@@ -86,6 +87,9 @@ func (l *Lease) wait(ctx context.Context, waiting func(holder string)) (time.Tim
 		if waiting != nil {
 			waiting(was.Holder)
 			waiting = nil
+		}
+		if c.Patience > 0 && time.Since(asked) > max(c.Patience, ttl) {
+			return time.Time{}, fmt.Errorf("%w: %s, still after %s", ErrHeld, was.Holder, c.Patience)
 		}
 		if err := pause(ctx, min(ttl/5+time.Millisecond, time.Second)); err != nil {
 			return time.Time{}, fmt.Errorf("held by %s: %w", was.Holder, err)

@@ -25,6 +25,15 @@ func (r *Registry) SetPosition(ctx context.Context, p Position) error {
 	return r.put(ctx, key(kindPosition, p.Consumer, p.Sink), p)
 }
 
+// RestorePosition reports a position where none is known, as after the consumer was removed or the bucket was lost.
+func (r *Registry) RestorePosition(ctx context.Context, p Position) error {
+	_, known, err := get[Position](ctx, r, key(kindPosition, p.Consumer, p.Sink))
+	if err != nil || known != 0 {
+		return err
+	}
+	return r.SetPosition(ctx, p)
+}
+
 // Positions gives the positions of a consumer's sinks, by sink.
 func (r *Registry) Positions(ctx context.Context, consumer string) ([]Position, error) {
 	all, err := list[Position](ctx, r, key(kindPosition, consumer)+".*")

@@ -52,23 +52,32 @@ func (t *target) noteLoss(ctx context.Context, at Position) {
 		t.lost = false
 	case !t.lost && (at.Revision > 0 || before.Chain != ""):
 		t.lost, t.prepared = true, nil
-		t.log.WarnContext(ctx, "the target has lost its rows or its position and needs a full epoch", "reason", cmp.Or(at.Lost, PositionGone), "epoch_before", before.Epoch)
+		text := "the target has lost its rows or its position and needs a full epoch"
+		if at.Lost == KeptOtherwise {
+			text = "the target's rows are to be kept in another way from now on, which takes a full epoch"
+		}
+		t.log.WarnContext(ctx, text, "reason", cmp.Or(at.Lost, PositionGone), "epoch_before", before.Epoch)
 	}
 }
 
-// report publishes a position once. One that was lost is nobody's business but the next full epoch's.
+// report publishes a position once, and after a while in which nothing came makes sure that the registry still has it. One that was lost is nobody's
+// business but the next full epoch's.
 func (t *target) report(ctx context.Context, at Position) error {
-	w := t.worker
-	if before := w.progress.position(t.index); before.Chain == at.Chain && before.Epoch == at.Epoch {
-		return nil
+	w, tell := t.worker, t.worker.registry.SetPosition
+	before := w.progress.position(t.index)
+	known := before.Chain == at.Chain && before.Epoch == at.Epoch
+	if known {
+		tell = w.registry.RestorePosition
 	}
-	if at.Chain != "" {
+	if at.Chain != "" && (!known || t.idle) {
 		p := registry.Position{Consumer: t.table.Consumer, Sink: w.name, Chain: at.Chain, Epoch: at.Epoch, Time: time.Now()}
-		if err := w.registry.SetPosition(ctx, p); err != nil {
+		if err := tell(ctx, p); err != nil {
 			return fmt.Errorf("recording the position: %w", err)
 		}
 	}
-	w.progress.reach(t.index, at)
+	if !known {
+		w.progress.reach(t.index, at)
+	}
 	return nil
 }
 

@@ -29,6 +29,8 @@ type Source interface {
 type Registry interface {
 	// SetPosition says where a sink stands; what every sink has passed may be trimmed.
 	SetPosition(ctx context.Context, p registry.Position) error
+	// RestorePosition is SetPosition where none is known.
+	RestorePosition(ctx context.Context, p registry.Position) error
 	// RequestResync asks the publisher of a consumer for a full epoch.
 	RequestResync(ctx context.Context, q registry.Resync) error
 }
@@ -172,8 +174,10 @@ func (w *Worker) step(ctx, hold context.Context) error {
 		for _, t := range w.tables { // nothing new: look at the target again
 			t.idle = true
 		}
+		w.progress.rest()
 		return nil
 	}
+	w.progress.resume()
 	for {
 		err := w.take(hold, moves)
 		if err == nil {

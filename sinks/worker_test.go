@@ -212,6 +212,16 @@ func (r *fakeRegistry) SetPosition(_ context.Context, p registry.Position) error
 	return nil
 }
 
+func (r *fakeRegistry) RestorePosition(ctx context.Context, p registry.Position) error {
+	r.mu.Lock()
+	known := r.at.Sink != ""
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	return r.SetPosition(ctx, p)
+}
+
 func (r *fakeRegistry) RequestResync(_ context.Context, q registry.Resync) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -363,86 +362,4 @@ func (p *pipeline) work(ctx context.Context, w worker) {
 func holder() string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%s/%d", host, os.Getpid())
-}
-
-// once publishes what is there and waits until every sink has committed it, but no longer than patience for one whose target fails all that time. Consumers
-// do not wait for each other, and the errors of all are told.
-func (p *pipeline) once(ctx context.Context, patience time.Duration) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var workers errgroup.Group
-	errs := make([]error, len(p.feeds))
-	var feeds errgroup.Group
-	for i := range p.feeds {
-		feeds.Go(func() error { errs[i] = p.onceGroup(ctx, i, patience, &workers); return nil })
-	}
-	_ = feeds.Wait()
-	for _, class := range p.hints.Unmet() {
-		p.log.WarnContext(ctx, "no value needed the hint", "class", class)
-	}
-	err := errors.Join(errs...)
-	if err == nil {
-		err = ctx.Err()
-	}
-	cancel()
-	_ = workers.Wait() // its errors have been seen by those who waited
-	return err
-}
-
-// onceGroup goes on serving requests for a full epoch while the sinks catch up. They do so with what could be published even if not all could.
-func (p *pipeline) onceGroup(ctx context.Context, i int, patience time.Duration, workers *errgroup.Group) error {
-	epochs, failed := p.feeds[i].Once(ctx)
-	if len(epochs) == 0 {
-		return failed
-	}
-	for _, w := range p.workers[i] { // not before: an epoch that a sink refuses may have been replaced just now
-		workers.Go(func() error { return w.Run(ctx) })
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var g errgroup.Group
-	done := make(chan error, 1)
-	for _, w := range p.workers[i] {
-		g.Go(func() error { return w.Wait(ctx, epochs...) })
-	}
-	go func() { done <- g.Wait() }()
-	healthy := time.Now()
-	for {
-		select {
-		case err := <-done:
-			return errors.Join(failed, err)
-		case <-time.After(500 * time.Millisecond):
-		}
-		failing := p.failing(i)
-		if failing == nil {
-			healthy = time.Now()
-		} else if patience > 0 && time.Since(healthy) > patience {
-			cancel()
-			if err := <-done; err == nil { // they made it after all
-				return failed
-			}
-			return fmt.Errorf("consumer %s: not committed by all sinks after %s of trying: %w", consumerNames(p.groups[i]), patience, failing)
-		}
-		if _, err := p.feeds[i].Once(ctx); err != nil && failed == nil {
-			cancel()
-			return errors.Join(err, <-done)
-		}
-	}
-}
-
-func consumerNames(consumers []config.Consumer) string {
-	var names []string
-	for _, c := range consumers {
-		names = append(names, c.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// failing gives the errors for which the workers of a feed try again; nil when none does.
-func (p *pipeline) failing(i int) error {
-	var errs []error
-	for _, w := range p.workers[i] {
-		errs = append(errs, w.Failing())
-	}
-	return errors.Join(errs...)
 }
