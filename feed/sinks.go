@@ -19,8 +19,11 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("sink %s has applied epoch %d, and %d is the newest: nothing more is published before it has caught up", e.Sink, e.Applied, e.Newest)
 }
 
-// refuseBehind gives the error that awaitSinks would wait for.
+// refuseBehind gives the error that awaitSinks would wait for, if there is a snapshot to publish.
 func (f *Feed) refuseBehind(ctx context.Context) error {
+	if _, err := f.next(ctx); err != nil {
+		return nil //nolint:nilerr // the step will meet it too
+	}
 	m, behind, err := f.slowest(ctx)
 	if err != nil || m == nil {
 		return err

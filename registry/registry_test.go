@@ -92,6 +92,11 @@ func TestConsumers(t *testing.T) {
 	if ps, err := r.Positions(ctx, "a.b"); err != nil || len(ps) != 1 {
 		t.Fatalf("%+v, %v", ps, err)
 	}
+	must(t, r.RestorePosition(ctx, Position{Consumer: "a.b", Sink: "pg", Chain: "x", Epoch: 7}))
+	must(t, r.RestorePosition(ctx, Position{Consumer: "a.b", Sink: "cache >", Chain: "x", Epoch: 9}))
+	if ps, err := r.Positions(ctx, "a.b"); err != nil || len(ps) != 2 || ps[0].Epoch != 3 || ps[1].Epoch != 7 {
+		t.Fatalf("%+v, %v", ps, err)
+	}
 	must(t, r.Remove(ctx, "a.b"))
 	if all, err = r.Consumers(ctx); err != nil || len(all) != 3 {
 		t.Fatalf("%+v, %v", all, err)

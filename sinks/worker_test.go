@@ -458,6 +458,33 @@ func TestWorkerLooksAgain(t *testing.T) {
 	})
 }
 
+// TestIdleWorkerStillReports: the registry may have lost a position, or had it removed, and a publisher waits for it. Having nothing to do counts as failing only for
+// those who wait for more.
+func TestIdleWorkerStillReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, sink, reg := newSource(), newSink(), &fakeRegistry{}
+		source.publish(stream.Epoch{Full: true}, change("a"))
+		err := run(t, source, sink, reg, func(w *sinks.Worker) {
+			caughtUp(t, w, 1)
+			reg.mu.Lock()
+			reg.at = registry.Position{}
+			reg.mu.Unlock()
+			time.Sleep(time.Minute)
+			reg.mu.Lock()
+			defer reg.mu.Unlock()
+			if reg.at.Epoch != 1 || reg.at.Consumer != "accounts" {
+				t.Errorf("the registry has %+v", reg.at)
+			}
+			if reached, err := w.Reached(stream.Epoch{Consumer: "accounts", Chain: "chain", Number: 2}); reached || err != nil || w.Failing() == nil {
+				t.Errorf("reached: %t, %v; failing: %v", reached, err, w.Failing())
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // TestWorkerNoticesANumberGivenOutAgain: the server lost the newest epoch, another one got its number, and nothing follows.
 func TestWorkerNoticesANumberGivenOutAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -213,13 +213,17 @@ type sinkReport struct {
 
 func printConsumers(cmd *cobra.Command, reports []consumerReport) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CONSUMER\tOPERATOR\tSTATE\tEPOCH\tCHECKPOINT\tSINK\tCOMMITTED EPOCH\tBEHIND")
+	fmt.Fprintln(w, "CONSUMER\tOPERATOR\tSTATE\tEPOCH\tCHECKPOINT\tROWS\tSINK\tCOMMITTED EPOCH\tBEHIND")
 	for _, r := range reports {
+		rows := ""
+		if r.Rows != nil {
+			rows = strconv.FormatUint(*r.Rows, 10)
+		}
 		if len(r.Sinks) == 0 {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t\t\t\n", r.Name, r.Operator, r.State, r.Epoch, r.CheckpointID)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t\t\t\n", r.Name, r.Operator, r.State, r.Epoch, r.CheckpointID, rows)
 		}
 		for _, s := range r.Sinks {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\n", r.Name, r.Operator, r.State, r.Epoch, r.CheckpointID, s.Name, s.Epoch, s.Behind)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%d\t%d\n", r.Name, r.Operator, r.State, r.Epoch, r.CheckpointID, rows, s.Name, s.Epoch, s.Behind)
 		}
 	}
 	if err := w.Flush(); err != nil {
@@ -259,7 +263,7 @@ func parseAnswer(c *config.Config, text string) (name string, checkpoint int64, 
 	for _, d := range c.Consumers {
 		names = append(names, d.Name)
 	}
-	return "", 0, usagef("%q is not CONSUMER or CONSUMER:CHECKPOINT; the config has %s", text, names)
+	return "", 0, usagef("%q is not CONSUMER or CONSUMER:CHECKPOINT; the config has %s", text, strings.Join(names, ", "))
 }
 
 func cutCheckpoint(text string) (string, int64, bool) {

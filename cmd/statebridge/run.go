@@ -104,7 +104,7 @@ With --once it handles what is there, waits until all sinks have committed it, a
 	cmd.Flags().BoolVar(&f.once, "once", false, "handle what is there, wait for all sinks, and exit")
 	cmd.Flags().StringSliceVar(&f.accept, "accept", nil, "`CONSUMER[:CHECKPOINT]` whose deletes in the snapshots at hand are right, however many they are; may be repeated")
 	cmd.Flags().StringSliceVar(&f.keep, "keep", nil, "`CONSUMER[:CHECKPOINT]` whose rows stay if the snapshots at hand would delete too many; may be repeated")
-	cmd.Flags().DurationVar(&f.patience, "patience", time.Minute, "with --once: `HOW LONG` a target may fail without a break before the run does; 0 is for ever")
+	cmd.Flags().DurationVar(&f.patience, "patience", time.Minute, "with --once: `HOW LONG` to wait without getting further, as for a target that fails, before the run does; 0 is for ever")
 	return cmd
 }
 
