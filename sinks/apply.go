@@ -52,11 +52,11 @@ func (t *target) noteLoss(ctx context.Context, at Position) {
 		t.lost = false
 	case !t.lost && (at.Revision > 0 || before.Chain != ""):
 		t.lost, t.prepared = true, nil
-		text := "the target has lost its rows or its position and needs a full epoch"
-		if at.Lost == KeptOtherwise {
-			text = "the target's rows are to be kept in another way from now on, which takes a full epoch"
+		say, text := t.log.WarnContext, "the target has lost its rows or its position and needs a full epoch"
+		if at.Lost == KeptOtherwise { // as the config now says
+			say, text = t.log.InfoContext, "the target's rows are to be kept in another way from now on, which takes a full epoch"
 		}
-		t.log.WarnContext(ctx, text, "reason", cmp.Or(at.Lost, PositionGone), "epoch_before", before.Epoch)
+		say(ctx, text, "reason", cmp.Or(at.Lost, PositionGone), "epoch_before", before.Epoch)
 	}
 }
 

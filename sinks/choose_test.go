@@ -92,17 +92,27 @@ func TestNobodyAnswers(t *testing.T) {
 
 // TestLossIsTold: once, with its reason, and the target comes back at the head, not through the past.
 func TestLossIsTold(t *testing.T) {
+	testLoss(t, sinks.TableDropped, "level=WARN msg=\"the target has lost its rows or its position and needs a full epoch\"")
+}
+
+// TestChangedKindIsNoLoss: rows that are to be kept in another way alarm nobody.
+func TestChangedKindIsNoLoss(t *testing.T) {
+	testLoss(t, sinks.KeptOtherwise, "level=INFO msg=\"the target's rows are to be kept in another way from now on, which takes a full epoch\"")
+}
+
+func testLoss(t *testing.T, reason, message string) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		source, sink, reg := newSource(), newSink(), &fakeRegistry{}
 		var said bytes.Buffer
-		log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelInfo}))
 		source.publish(stream.Epoch{Full: true}, change("a"))
 		if err := runWith(t, log, source, sink, reg, func(w *sinks.Worker) {
 			caughtUp(t, w, 1)
 			source.publish(stream.Epoch{}, change("b"))
 			caughtUp(t, w, 2)
 			sink.mu.Lock()
-			sink.at, sink.rows = sinks.Position{Revision: sink.at.Revision, Lost: sinks.TableDropped}, map[string]bool{}
+			sink.at, sink.rows = sinks.Position{Revision: sink.at.Revision, Lost: reason}, map[string]bool{}
 			sink.mu.Unlock()
 			time.Sleep(35 * time.Second) // noticed, asked, and not yet answered
 			source.publish(stream.Epoch{Full: true, Resync: true}, change("a"), change("b"))
@@ -112,10 +122,10 @@ func TestLossIsTold(t *testing.T) {
 		}
 		wantBegun(t, sink, 1, 2, 3)
 		text := said.String()
-		if strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, `sink=pg consumer=accounts source=bank reason="the table was dropped" epoch_before=2`) {
+		if line := message + ` sink=pg consumer=accounts source=bank reason="` + reason + `" epoch_before=2`; strings.Count(text, line) != 1 || strings.Count(text, "level=WARN") != strings.Count(message, "level=WARN") {
 			t.Errorf("said:\n%s", text)
 		}
-		if len(reg.resyncs) != 1 || reg.resyncs[0].Reason != sinks.TableDropped {
+		if len(reg.resyncs) != 1 || reg.resyncs[0].Reason != reason {
 			t.Errorf("asked for %+v", reg.resyncs)
 		}
 	})

@@ -95,6 +95,20 @@ func (s *Snapshots) pinned(ctx context.Context, location, operator string, ref s
 	return &opened{snap, pin, dir}, err
 }
 
+// Given says what is wrong with the snapshot that targets must stand at, so that it is told once and not of each of them.
+func (s *Snapshots) Given(ctx context.Context) error {
+	if s.Only == "" {
+		return nil
+	}
+	o := s.Options
+	o.Store = s.Store
+	snap, err := checkpoint.Open(ctx, s.Only, o)
+	if err != nil {
+		return err
+	}
+	return snap.Close()
+}
+
 // check makes sure that the target stands at the snapshot that was asked for.
 func (s *Snapshots) check(ctx context.Context, ref stream.SnapshotRef, o checkpoint.Options) error {
 	snap, err := checkpoint.Open(ctx, s.Only, o)

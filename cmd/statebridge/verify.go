@@ -154,6 +154,9 @@ func (f *verifyFlags) checks(ctx context.Context, c *config.Config, args []strin
 	if err := f.checkNames(c); err != nil {
 		return nil, done, err
 	}
+	if err := snapshots.Given(ctx); err != nil {
+		return nil, done, err
+	}
 	for _, s := range c.Sinks {
 		if len(f.sinks) > 0 && !slices.Contains(f.sinks, s.Name) {
 			continue
