@@ -38,7 +38,7 @@ type Claim struct {
 	TTL     time.Duration       // how long a holder that died keeps others out
 	Waiting func(holder string) // called once if somebody else has the lease; may be nil
 
-	Patience time.Duration // how long somebody else who has the lease is waited for, which takes a TTL even for one that died; 0: for ever
+	Patience time.Duration // how long somebody else who has the lease is waited for, but no less than that one's TTL: it may have died; 0: for ever
 }
 
 // Alone waits for a lease and runs do while it is held. The context of do ends when the lease is lost, which gives ErrLeaseLost.

@@ -88,8 +88,8 @@ func (l *Lease) wait(ctx context.Context, c Claim) (time.Time, error) {
 			waiting(was.Holder)
 			waiting = nil
 		}
-		if c.Patience > 0 && time.Since(asked) > max(c.Patience, ttl) {
-			return time.Time{}, fmt.Errorf("%w: %s, still after %s", ErrHeld, was.Holder, c.Patience)
+		if waited := time.Since(asked); c.Patience > 0 && waited > max(c.Patience, ttl) {
+			return time.Time{}, fmt.Errorf("%w: %s, still after %s", ErrHeld, was.Holder, waited.Round(time.Second))
 		}
 		if err := pause(ctx, min(ttl/5+time.Millisecond, time.Second)); err != nil {
 			return time.Time{}, fmt.Errorf("held by %s: %w", was.Holder, err)
