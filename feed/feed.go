@@ -52,7 +52,7 @@ type Feed struct {
 
 	passed     map[string]time.Time // snapshots that can't be read, by address, and when that was seen
 	checked    bool                 // that the newest epochs were published under this config
-	incomplete error                // of the newest snapshot that lacked a file
+	incomplete *incomplete          // the newest snapshot that lacked a file
 	seen       checkpoint.Found     // the newest snapshot that was found to need an answer
 }
 

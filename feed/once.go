@@ -66,12 +66,12 @@ func (f *Feed) stale(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	newest, all := f.newest()
+	_, all := f.newest()
 	switch {
 	case len(found) == 0:
 		return &snapshotError{fmt.Errorf("no complete snapshot of the job below %s: %w", f.watch.Checkpoints, fs.ErrNotExist)}
-	case f.incomplete != nil && newest.Snapshot.Location != found[len(found)-1].Location:
-		return &snapshotError{fmt.Errorf("the newest snapshot is not whole: %w", root(f.incomplete))}
+	case f.incomplete != nil && f.incomplete.Location == found[len(found)-1].Location:
+		return &snapshotError{fmt.Errorf("the newest snapshot is not whole: %w", root(f.incomplete.err))}
 	case !all:
 		return &snapshotError{fmt.Errorf("no complete snapshot of the job below %s yet: %w", f.watch.Checkpoints, fs.ErrNotExist)}
 	}

@@ -98,7 +98,14 @@ func TestOnceTellsWhatIsWrongWithTheNewest(t *testing.T) {
 		"the metadata is being written": {func(t *testing.T, r *rig) { cut(t, r, metadata, 0) }, ""},
 		"the metadata is cut":           {func(t *testing.T, r *rig) { cut(t, r, metadata, time.Hour) }, "_metadata: "},
 		"a file is cut":                 {func(t *testing.T, r *rig) { cut(t, r, data, 0) }, "chk-2/"},
-		"all are gone":                  {func(t *testing.T, r *rig) { r.leave(1); r.leave(2) }, "no complete snapshot"},
+		"one before it is cut": {func(t *testing.T, r *rig) {
+			cut(t, r, metadata, time.Hour)
+			r.arriveAs(1, 3)
+			if err := os.Truncate(filepath.Join(r.job, "chk-3", "_metadata"), 99); err != nil {
+				t.Fatal(err)
+			}
+		}, ""},
+		"all are gone": {func(t *testing.T, r *rig) { r.leave(1); r.leave(2) }, "no complete snapshot"},
 		"the job is gone": {func(t *testing.T, r *rig) {
 			if err := os.RemoveAll(r.job); err != nil {
 				t.Fatal(err)

@@ -72,6 +72,7 @@ func (f *Feed) take(ctx context.Context) ([]*checkpoint.Pin, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.incomplete = nil
 	for _, found := range candidates {
 		pins, err := f.pinAll(ctx, found)
 		switch {
@@ -80,11 +81,11 @@ func (f *Feed) take(ctx context.Context) ([]*checkpoint.Pin, error) {
 		case errors.Is(err, fault.ErrTruncated):
 			f.logOnce(ctx, "snapshot is not ready", found, err)
 			if !beingWritten(found, err) {
-				f.incomplete = err
+				f.lacks(found, err)
 			}
 		case errors.Is(err, fs.ErrNotExist):
 			f.logOnce(ctx, "snapshot is gone or not whole", found, err)
-			f.incomplete = err
+			f.lacks(found, err)
 		case noRoom(err):
 			return nil, err
 		default:
@@ -93,6 +94,19 @@ func (f *Feed) take(ctx context.Context) ([]*checkpoint.Pin, error) {
 		}
 	}
 	return nil, errNothing
+}
+
+// lacks notes the newest snapshot that is not whole.
+func (f *Feed) lacks(found checkpoint.Found, err error) {
+	if f.incomplete == nil || f.incomplete.ID <= found.ID {
+		f.incomplete = &incomplete{found, err}
+	}
+}
+
+// incomplete is a snapshot that is not whole.
+type incomplete struct {
+	checkpoint.Found
+	err error
 }
 
 // unreadable tells what is wrong with a snapshot from what is wrong with one consumer.
