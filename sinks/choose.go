@@ -48,6 +48,19 @@ func (t *target) next(ctx context.Context, from Position) (stream.Epoch, error) 
 	return t.full(ctx, from, "the next epoch is relative to a snapshot that the target does not hold")
 }
 
+// atHead gives the newest epoch if the target stands at it.
+func (t *target) atHead(ctx context.Context, from Position) (stream.Epoch, bool, error) {
+	if from.Chain == "" {
+		return stream.Epoch{}, false, nil
+	}
+	head, ok, err := t.worker.source.Head(ctx, t.table.Consumer)
+	if err != nil || !ok || head.Chain != from.Chain || head.Number != from.Epoch || head.Snapshot != from.Snapshot {
+		return stream.Epoch{}, false, err
+	}
+	t.wanted, t.idle = nil, false
+	return head, true, nil
+}
+
 // otherHead says whether the newest epoch has the target's number and is not the one that the target took. That is so when the server lost the end of what it had
 // acknowledged and nothing has followed yet that would show it: the job may have ended.
 func (t *target) otherHead(ctx context.Context, from Position) (bool, error) {

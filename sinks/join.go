@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -13,35 +14,80 @@ import (
 // move is what a Worker is about to do with one table.
 type move struct {
 	*target
-	from Position
-	way  []stream.Epoch // from there; more than one where a step was not published of every table
-	dead *dead
-	done []Committed
+	from   Position
+	stands stream.Epoch   // at from; known if no newer one is published
+	way    []stream.Epoch // from there; more than one where a step was not published of every table, none where the table stays
+	dead   *dead
+	done   []Committed
 }
 
-// to is the epoch that it ends with.
-func (m *move) to() stream.Epoch { return m.way[len(m.way)-1] }
+func (m *move) stays() bool { return len(m.way) == 0 }
 
-// choose waits until every table can be led to the same step.
-func (w *Worker) choose(ctx context.Context, moves []*move) error {
-	g, gctx := errgroup.WithContext(ctx) // side by side: one that has lost its rows has to ask for them while there is nothing new for others
-	for _, m := range moves {
-		g.Go(func() error {
-			to, err := m.next(gctx, m.from)
-			if errors.Is(err, stream.ErrResync) {
-				err = m.resync(ctx, err)
-			}
-			if err != nil {
-				return m.wrap(fmt.Errorf("after epoch %d: %w", m.from.Epoch, err))
-			}
-			m.way = []stream.Epoch{to}
-			return nil
-		})
+// to is the epoch that it ends with.
+func (m *move) to() stream.Epoch {
+	if m.stays() {
+		return m.stands
 	}
-	if err := g.Wait(); err != nil {
+	return m.way[len(m.way)-1]
+}
+
+// choose waits until every table can be led to the same step. That may be the one at which some stand already, when others have lost their rows or were left
+// behind; these come there alone.
+func (w *Worker) choose(ctx context.Context, moves []*move) error {
+	if err := each(ctx, moves, (*move).begin); err != nil {
 		return err
 	}
+	if !slices.ContainsFunc(moves, func(m *move) bool { return !m.stays() }) && len(behind(moves)) == 0 {
+		if err := each(ctx, moves, (*move).lengthen); err != nil {
+			return err
+		}
+	}
 	return w.align(ctx, moves)
+}
+
+// each does something with all tables side by side: one that has lost its rows has to ask for them while there is nothing new for others.
+func each(ctx context.Context, moves []*move, do func(*move, context.Context) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, m := range moves {
+		g.Go(func() error { return do(m, ctx) })
+	}
+	return g.Wait()
+}
+
+// begin finds the first epoch of the way, unless the table has company and stands at the newest one: it will be seen whether the others come there.
+func (m *move) begin(ctx context.Context) error {
+	if len(m.worker.tables) > 1 {
+		head, ok, err := m.atHead(ctx, m.from)
+		if err != nil || ok {
+			m.stands = head
+			return m.wrap(err)
+		}
+	}
+	return m.lengthen(ctx)
+}
+
+// lengthen waits for one more epoch.
+func (m *move) lengthen(ctx context.Context) error {
+	var to stream.Epoch
+	var err error
+	after := m.from.Epoch
+	if m.stays() {
+		to, err = m.next(ctx, m.from)
+	} else {
+		after = m.to().Number
+		to, err = m.worker.source.Next(ctx, m.table.Consumer, m.to().Chain, after)
+	}
+	if errors.Is(err, stream.ErrResync) && ctx.Err() == nil {
+		err = m.resync(ctx, err)
+	}
+	if err != nil {
+		return m.wrap(fmt.Errorf("after epoch %d: %w", after, err))
+	}
+	if to.Full {
+		m.way = nil
+	}
+	m.way = append(m.way, to)
+	return nil
 }
 
 // align lengthens the ways until all of them end with the same step, the first one that all tables have. Of one table that is any.
@@ -52,22 +98,14 @@ func (w *Worker) align(ctx context.Context, moves []*move) error {
 			return nil
 		}
 		for _, m := range late {
-			at := m.to()
-			to, err := w.source.Next(ctx, at.Consumer, at.Chain, at.Number)
-			switch {
-			case ctx.Err() != nil:
+			err := m.lengthen(ctx)
+			if ctx.Err() != nil {
 				w.tellWait(ctx, m, moves)
 				return ctx.Err()
-			case errors.Is(err, stream.ErrResync):
-				err = m.resync(ctx, err)
 			}
 			if err != nil {
-				return m.wrap(err)
+				return err
 			}
-			if to.Full {
-				m.way = nil
-			}
-			m.way = append(m.way, to)
 		}
 	}
 }

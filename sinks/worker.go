@@ -193,7 +193,7 @@ func (w *Worker) step(ctx, hold context.Context) error {
 func (w *Worker) take(ctx context.Context, moves []*move) error {
 	err := w.prepare(ctx, moves)
 	if err == nil {
-		err = w.apply(ctx, moves)
+		err = w.apply(ctx, slices.DeleteFunc(slices.Clone(moves), (*move).stays))
 	}
 	if one := new(targetError); errors.As(err, &one) && errors.Is(err, stream.ErrResync) {
 		err = one.wrap(one.resync(ctx, one.err))

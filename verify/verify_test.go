@@ -122,7 +122,7 @@ func (s *stale) Position(context.Context, sinks.Table) (sinks.Position, error) {
 
 // TestTogether: positions count if nothing has moved while they were read.
 func TestTogether(t *testing.T) {
-	at := func(n int64) sinks.Position { return sinks.Position{Snapshot: stream.SnapshotRef{CheckpointID: n}} }
+	at := func(n int64) sinks.Position { return sinks.Position{Chain: "c", Snapshot: stream.SnapshotRef{CheckpointID: n}} }
 	tables := []sinks.Table{{Consumer: "a"}, {Consumer: "b"}}
 	for name, c := range map[string]struct {
 		at   []sinks.Position
@@ -131,6 +131,7 @@ func TestTogether(t *testing.T) {
 		"the same":         {[]sinks.Position{at(1)}, ""},
 		"moved meanwhile":  {[]sinks.Position{at(1), at(2), at(2), at(2), at(2)}, ""},
 		"different places": {[]sinks.Position{at(1), at(2), at(1), at(2)}, "a at checkpoint 1 of job , b at checkpoint 2"},
+		"one nowhere":      {[]sinks.Position{{}, at(2), {}, at(2)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := verify.Together(t.Context(), &stale{at: c.at}, tables, time.Minute)
