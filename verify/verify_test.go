@@ -122,7 +122,9 @@ func (s *stale) Position(context.Context, sinks.Table) (sinks.Position, error) {
 
 // TestTogether: positions count if nothing has moved while they were read.
 func TestTogether(t *testing.T) {
-	at := func(n int64) sinks.Position { return sinks.Position{Chain: "c", Snapshot: stream.SnapshotRef{CheckpointID: n}} }
+	at := func(n int64) sinks.Position {
+		return sinks.Position{Chain: "c", Snapshot: stream.SnapshotRef{CheckpointID: n}}
+	}
 	tables := []sinks.Table{{Consumer: "a"}, {Consumer: "b"}}
 	for name, c := range map[string]struct {
 		at   []sinks.Position
