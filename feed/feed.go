@@ -51,7 +51,8 @@ type Feed struct {
 	log      *slog.Logger
 
 	passed     map[string]time.Time // snapshots that can't be read, by address, and when that was seen
-	checked    bool                 // that the newest epochs were published under this config
+	checked    bool                 // whether the newest epochs were published under this config
+	changed    bool                 // they were not, and nothing has been tried under it yet
 	incomplete *incomplete          // the newest snapshot that lacked a file
 	seen       checkpoint.Found     // the newest snapshot that was found to need an answer
 }

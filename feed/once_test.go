@@ -13,6 +13,7 @@ import (
 	"github.com/statebridge/statebridge/checkpoint/fixture"
 	"github.com/statebridge/statebridge/feed"
 	"github.com/statebridge/statebridge/registry"
+	"github.com/statebridge/statebridge/state"
 )
 
 // TestOnceWaitsForNoSink: whoever called it may be the one who has yet to start the sink. Once the registry knows where the sink stands, there is more to publish.
@@ -42,6 +43,30 @@ func TestOnceWaitsForNoSink(t *testing.T) {
 	tell(t, r, "slow", 9)
 	if e := r.once(r.feed()); e.Number < 10 {
 		t.Errorf("epoch %d", e.Number)
+	}
+}
+
+// TestConfigPutRightIsNotHeldBack: a sink that stands for long at an epoch which it refuses waits for the epoch that a better config gives.
+func TestConfigPutRightIsNotHeldBack(t *testing.T) {
+	c := customers
+	c.Sinks = []string{"strict"}
+	r := newRig(t, fixture.RocksDB, c)
+	f, behind := r.feed(), new(feed.BehindError)
+	n := 1
+	for ; n <= 12 && behind.Sink == ""; n++ {
+		r.arriveAs(1+n%4, n)
+		if _, err := f.Once(t.Context(), 0); err != nil && !errors.As(err, &behind) {
+			t.Fatal(err)
+		}
+	}
+	r.consumer.Columns = []state.Mapping{{Name: "id", Path: "key"}, {Name: "name", Path: "value.name"}}
+	f = r.feed()
+	if e := r.once(f); !e.Full || e.Number != behind.Newest+1 || e.Number == 1 {
+		t.Errorf("epoch %d behind %+v, full: %t", e.Number, behind, e.Full)
+	}
+	r.arriveAs(1+n%4, n)
+	if _, err := f.Once(t.Context(), 0); !errors.As(err, &behind) {
+		t.Errorf("%v: the sink is held back for no more", err)
 	}
 }
 

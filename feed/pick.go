@@ -27,6 +27,7 @@ func (f *Feed) pick(ctx context.Context) ([]*checkpoint.Pin, error) {
 	}
 	pins, err := f.take(ctx)
 	if errors.Is(err, errNothing) && (f.requested() || !f.waits() && (f.even() == nil || seen) || f.reconfigured(ctx)) {
+		f.changed = false
 		return f.again(ctx, last)
 	}
 	return pins, err
@@ -38,13 +39,13 @@ func (f *Feed) requested() bool {
 }
 
 // reconfigured says whether a newest epoch was published under another config: its rows then have to be written anew even if the job has ended
-// and no snapshot will follow. What stands in the way, such as a state that is not there, comes out when that is tried. It is looked at once.
+// and no snapshot will follow. What stands in the way, such as a state that is not there, comes out when that is tried, which is done once.
 func (f *Feed) reconfigured(ctx context.Context) bool {
-	if f.checked {
-		return false
+	if !f.checked {
+		f.checked = true
+		f.changed = slices.ContainsFunc(f.members, func(m *member) bool { return m.reconfigured(ctx) })
 	}
-	f.checked = true
-	return slices.ContainsFunc(f.members, func(m *member) bool { return m.reconfigured(ctx) })
+	return f.changed
 }
 
 func (m *member) reconfigured(ctx context.Context) bool {

@@ -120,6 +120,17 @@ func target(t testing.TB, schema string) sinktest.Target {
 		Wipe: func(t testing.TB, table sinks.Table) {
 			exec(t, "TRUNCATE "+sqltable.Quote(schema)+"."+sqltable.Quote(table.Consumer))
 		},
+		Lose: map[string]func(testing.TB, sinks.Table){
+			"emptied": func(t testing.TB, table sinks.Table) {
+				exec(t, "DELETE FROM "+sqltable.Quote(schema)+"."+sqltable.Quote(table.Consumer))
+			},
+			"dropped": func(t testing.TB, table sinks.Table) {
+				exec(t, "DROP TABLE "+sqltable.Quote(schema)+"."+sqltable.Quote(table.Consumer))
+			},
+			"position": func(t testing.TB, table sinks.Table) {
+				exec(t, "DELETE FROM statebridge.progress WHERE consumer = '"+table.Consumer+"' AND source = '"+table.Source+"'")
+			},
+		},
 		Whole: true, RefuseNUL: true,
 	}
 }

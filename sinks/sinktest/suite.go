@@ -15,7 +15,7 @@ func Run(t *testing.T, target Target) {
 	for name, law := range map[string]func(*testing.T, Target){
 		"changes": testChanges, "full_replaces": testFullReplaces, "empty_epoch": testEmptyEpoch, "last_wins": testLastWins,
 		"replay": testReplay, "rollback": testRollback, "zombie": testZombie, "fast_forward": testFastForward, "lost": testLost,
-		"new_chain": testNewChain, "joint": testJoint, "joint_fenced": testJointFenced, "many": testMany, "random": testRandom,
+		"new_chain": testNewChain, "joint": testJoint, "joint_fenced": testJointFenced, "healed": testHealed, "many": testMany, "random": testRandom,
 		"nulls": testNulls, "numbers": testNumbers, "floats": testFloats, "texts": testTexts, "types": testTypes, "odd_names": testOddNames, "composite": testComposite,
 		"refusals": testRefusals, "twice": testTwice, "widens": testWidens, "gone_column": testGoneColumn,
 		"drift_stops": testDriftStops, "drift_ignored": testDriftIgnored,

@@ -28,6 +28,9 @@ type Target struct {
 	Read func(t testing.TB, table sinks.Table) []map[string]string
 	Wipe func(t testing.TB, table sinks.Table) // deletes all rows, or whatever says that they are there, behind the sink's back
 
+	// Lose holds the ways in which a table can lose its place, by name; of targets whose tables can change together.
+	Lose map[string]func(t testing.TB, table sinks.Table)
+
 	// Prefix is what the keys of a table's rows begin with, where a target has keys; nil: it has tables.
 	Prefix func(t testing.TB, table sinks.Table) string
 

@@ -100,8 +100,15 @@ func TestConformance(t *testing.T) {
 			}
 			return s
 		},
-		Read:  func(t testing.TB, table sinks.Table) []map[string]string { return read(t, plain, table) },
-		Wipe:  func(t testing.TB, table sinks.Table) { exec(t, plain, "DROP TABLE "+sqltable.Quote(table.Consumer)) },
+		Read: func(t testing.TB, table sinks.Table) []map[string]string { return read(t, plain, table) },
+		Wipe: func(t testing.TB, table sinks.Table) { exec(t, plain, "DROP TABLE "+sqltable.Quote(table.Consumer)) },
+		Lose: map[string]func(testing.TB, sinks.Table){
+			"emptied": func(t testing.TB, table sinks.Table) { exec(t, plain, "DELETE FROM "+sqltable.Quote(table.Consumer)) },
+			"dropped": func(t testing.TB, table sinks.Table) { exec(t, plain, "DROP TABLE "+sqltable.Quote(table.Consumer)) },
+			"position": func(t testing.TB, table sinks.Table) {
+				exec(t, plain, "DELETE FROM statebridge_progress WHERE consumer = '"+table.Consumer+"'")
+			},
+		},
 		Whole: true,
 	})
 }
