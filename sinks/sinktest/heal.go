@@ -41,8 +41,8 @@ func testHealed(t *testing.T, target Target) {
 	defer bus.Close()
 	for newest, publish := range map[string]func(*family){
 		"full":  func(f *family) { f.publish(1, true, true) },
-		"diff":  func(f *family) { f.publish(1, true, true); f.publish(2, false, false) },
-		"mixed": func(f *family) { f.publish(1, true, true); f.publish(2, false, true) },
+		"diff":  func(f *family) { f.publish(1, true, true); f.reach(f.tables); f.publish(2, false, false) },
+		"mixed": func(f *family) { f.publish(1, true, true); f.reach(f.tables); f.publish(2, false, true) },
 	} {
 		for name, lose := range target.Lose {
 			for _, who := range [][]int{{0}, {1}, {0, 1}} {
