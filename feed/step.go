@@ -19,7 +19,7 @@ func (f *Feed) step(ctx context.Context, heed func(context.Context) error) error
 			return m.wrap(err)
 		}
 	}
-	if !f.requested() && f.even() != nil { // else the sinks may be waiting for this step
+	if !f.requested() && f.even() != nil && !f.reconfigured(ctx) { // else the sinks may be waiting for this step
 		if err := heed(ctx); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (f *Feed) advance(ctx context.Context, moves []*move) error {
 			return v.wrap(err)
 		}
 	}
-	f.incomplete = nil
+	f.incomplete, f.changed = nil, false
 	if !f.questioned() {
 		f.seen = checkpoint.Found{}
 	}
