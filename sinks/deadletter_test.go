@@ -12,6 +12,7 @@ import (
 
 	"github.com/statebridge/statebridge/registry"
 	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/sinks/sinktest"
 	"github.com/statebridge/statebridge/sinks/sqlite"
 	"github.com/statebridge/statebridge/stream"
 )
@@ -31,20 +32,9 @@ type lettered struct {
 
 func newLettered(t *testing.T) *lettered {
 	log := slog.New(slog.DiscardHandler)
-	bus, err := stream.Connect(t.Context(), stream.Options{Dir: t.TempDir()}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(bus.Close)
-	source, err := bus.Source(t.Context(), "bank")
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg, err := registry.Open(t.Context(), source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source, reg := sinktest.OpenSource(t, sinktest.StartBus(t), "bank")
 	l := &lettered{T: t, commits: make(chan sinks.Committed, 10)}
+	var err error
 	if l.letters, err = registry.OpenLetters(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}

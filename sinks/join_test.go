@@ -15,6 +15,7 @@ import (
 
 	"github.com/statebridge/statebridge/registry"
 	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/sinks/sinktest"
 	"github.com/statebridge/statebridge/sinks/sqlite"
 	"github.com/statebridge/statebridge/stream"
 )
@@ -33,17 +34,8 @@ type joined struct {
 
 func newJoined(t *testing.T) *joined {
 	j := &joined{T: t, ended: t.Context(), publishers: map[string]*stream.Publisher{}}
-	bus, err := stream.Connect(t.Context(), stream.Options{Dir: t.TempDir()}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(bus.Close)
-	if j.source, err = bus.Source(t.Context(), "bank"); err != nil {
-		t.Fatal(err)
-	}
-	if j.registry, err = registry.Open(t.Context(), j.source); err != nil {
-		t.Fatal(err)
-	}
+	j.source, j.registry = sinktest.OpenSource(t, sinktest.StartBus(t), "bank")
+	var err error
 	if j.letters, err = registry.OpenLetters(t.Context(), j.source); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/statebridge/statebridge/registry"
 	"github.com/statebridge/statebridge/sinks"
+	"github.com/statebridge/statebridge/sinks/sinktest"
 	"github.com/statebridge/statebridge/sinks/sqlite"
 	"github.com/statebridge/statebridge/stream"
 )
@@ -28,19 +29,7 @@ var (
 // other passes over.
 func TestFromStreamToTable(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	bus, err := stream.Connect(t.Context(), stream.Options{Dir: t.TempDir()}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
-	source, err := bus.Source(t.Context(), "bank")
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg, err := registry.Open(t.Context(), source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source, reg := sinktest.OpenSource(t, sinktest.StartBus(t), "bank")
 	publisher, err := source.Publisher(t.Context(), "accounts")
 	if err != nil {
 		t.Fatal(err)

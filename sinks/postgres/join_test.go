@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/statebridge/statebridge/registry"
 	"github.com/statebridge/statebridge/sinks"
 	"github.com/statebridge/statebridge/sinks/postgres"
+	"github.com/statebridge/statebridge/sinks/sinktest"
 	"github.com/statebridge/statebridge/stream"
 )
 
@@ -22,19 +22,7 @@ import (
 func TestReaderSeesTablesTogether(t *testing.T) {
 	const n, steps = 300, 60
 	exec(t, "CREATE SCHEMA together")
-	bus, err := stream.Connect(t.Context(), stream.Options{Dir: t.TempDir()}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
-	source, err := bus.Source(t.Context(), "together")
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg, err := registry.Open(t.Context(), source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source, reg := sinktest.OpenSource(t, sinktest.StartBus(t), "together")
 	stop, stopped := context.WithCancel(t.Context())
 	defer stopped()
 	g, ctx := errgroup.WithContext(t.Context())
@@ -51,9 +39,11 @@ func TestReaderSeesTablesTogether(t *testing.T) {
 	publish := func(table string, step int, full bool) stream.Epoch {
 		t.Helper()
 		if publishers[table] == nil {
-			if publishers[table], err = source.Publisher(t.Context(), table); err != nil {
+			p, err := source.Publisher(t.Context(), table)
+			if err != nil {
 				t.Fatal(err)
 			}
+			publishers[table] = p
 		}
 		w, err := publishers[table].Begin(t.Context(), stream.Epoch{
 			Full: full, Step: uint64(step), Snapshot: stream.SnapshotRef{CheckpointID: int64(step)}, Columns: []stream.Column{id, amount}, Partitions: 1,

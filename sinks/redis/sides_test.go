@@ -83,11 +83,7 @@ func TestSwapTurnsWithRowsOnly(t *testing.T) {
 
 // TestSwapCostFollowsChange: an epoch of a few rows copies the rows of the epoch before and writes its own, however many there are.
 func TestSwapCostFollowsChange(t *testing.T) {
-	server := sinktest.StartRedis(t)
-	c := dial(t, server.Addr)
-	s := open(t, server.URL, swapping)
-	defer s.Close()
-	table := prepared(t, s, "c", id, value)
+	c, s, table := startSwapping(t)
 	rows := func(n int, v string) (changes []stream.Change) {
 		for i := range n {
 			changes = append(changes, put(fmt.Sprintf(`{"id":"k%d"}`, i), fmt.Sprintf(`{"id":"k%d","value":%q}`, i, v)))
@@ -219,11 +215,7 @@ func TestSwapSettingsChange(t *testing.T) {
 
 // TestSwapNotesLost: the set of noted keys was evicted or deleted, or rows of the hidden side were; everything is copied then, or with the next full epoch.
 func TestSwapNotesLost(t *testing.T) {
-	server := sinktest.StartRedis(t)
-	c := dial(t, server.Addr)
-	s := open(t, server.URL, swapping)
-	defer s.Close()
-	table := prepared(t, s, "c", id, value)
+	c, s, table := startSwapping(t)
 	advance(t, s, table, 0, 1, true)
 	for n := uint64(1); n < 8; n++ {
 		advance(t, s, table, n, n+1, false)
@@ -246,11 +238,7 @@ func TestSwapNotesLost(t *testing.T) {
 
 // TestSwapOutOfMemory: an epoch that does not fit shows nothing, and gets through once there is room.
 func TestSwapOutOfMemory(t *testing.T) {
-	server := sinktest.StartRedis(t)
-	c := dial(t, server.Addr)
-	s := open(t, server.URL, swapping)
-	defer s.Close()
-	table := prepared(t, s, "c", id, value)
+	c, s, table := startSwapping(t)
 	advance(t, s, table, 0, 1, true)
 	advance(t, s, table, 1, 2, false)
 	limit := func(bytes string) {
@@ -317,11 +305,7 @@ func TestSwapFailover(t *testing.T) {
 
 // TestSwapMends: rows of the visible side that somebody changed are put right where they are, and stay right.
 func TestSwapMends(t *testing.T) {
-	server := sinktest.StartRedis(t)
-	c := dial(t, server.Addr)
-	s := open(t, server.URL, swapping)
-	defer s.Close()
-	table := prepared(t, s, "c", id, value)
+	c, s, table := startSwapping(t)
 	advance(t, s, table, 0, 1, true)
 	for n := uint64(1); n < 5; n++ {
 		prefix := c.HGet(t.Context(), bankC, "prefix").Val()

@@ -354,6 +354,15 @@ func from(n uint64, full bool) map[string]string {
 	return version(n)
 }
 
+// startSwapping gives a table of a sink that swaps, in a server of its own.
+func startSwapping(t testing.TB) (*client.Client, *redis.Sink, sinks.Table) {
+	t.Helper()
+	server := sinktest.StartRedis(t)
+	s := open(t, server.URL, swapping)
+	t.Cleanup(func() { s.Close() })
+	return dial(t, server.Addr), s, prepared(t, s, "c", id, value)
+}
+
 // advance leads from one version to another, by the epoch that comes next.
 func advance(t testing.TB, s sinks.Sink, table sinks.Table, base, next uint64, full bool) {
 	t.Helper()

@@ -34,11 +34,7 @@ func testHealed(t *testing.T, target Target) {
 	if target.Prefix != nil {
 		return
 	}
-	bus, err := stream.Connect(t.Context(), stream.Options{Dir: t.TempDir()}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bus.Close()
+	bus := StartBus(t)
 	for newest, publish := range map[string]func(*family){
 		"full":  func(f *family) { f.publish(1, true, true) },
 		"diff":  func(f *family) { f.publish(1, true, true); f.reach(f.tables); f.publish(2, false, false) },
@@ -78,13 +74,7 @@ func testHealed(t *testing.T, target Target) {
 
 func newFamily(t *testing.T, target Target, bus *stream.Bus) *family {
 	f := &family{T: t, Target: target, last: make([]stream.Epoch, 2)}
-	var err error
-	if f.source, err = bus.Source(t.Context(), t.Name()); err != nil {
-		t.Fatal(err)
-	}
-	if f.registry, err = registry.Open(t.Context(), f.source); err != nil {
-		t.Fatal(err)
-	}
+	f.source, f.registry = OpenSource(t, bus, t.Name())
 	plain := strings.NewReplacer("/", "_", "[", "", "]", "").Replace(strings.ToLower(t.Name()[strings.Index(t.Name(), "/healed/")+1:]))
 	for _, suffix := range []string{"_a", "_b"} {
 		name := plain + suffix // others for each test, since a table has one owner
